@@ -1,0 +1,98 @@
+"""The command ``serdes``: each study as a command that prints a table and writes PNG, CSV and JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from experiments.study import Answer, Progress, Row
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+Out = Annotated[Path, typer.Option("--out", help="Folder for figures and tables.")]
+
+
+@app.callback()
+def root() -> None:
+    """Why interconnect bandwidth is set by distance: links from the wire to the reach."""
+
+
+@app.command()
+def reach(
+    rate: Annotated[list[str] | None, typer.Option(help="Lane rate: 25G, 50G, 100G (112G), 200G (224G); may be repeated.")] = None,
+    gauge: Annotated[list[int] | None, typer.Option(help="Wire gauge, AWG; may be repeated.")] = None,
+    margin: Annotated[float, typer.Option(help="Margin of slicer SNR over the need of the error ratio, dB.")] = 3.0,
+    out: Out = Path("out/reach"),
+) -> None:
+    """Reach of passive twinax by lane rate, gauge and host, beside the tiers of a cluster."""
+    from experiments.studies import reach as study
+
+    with progress("reach") as report:
+        answer = study.run(rate, tuple(gauge) if gauge else study.GAUGES, margin, report)
+    columns = {
+        "rate": "rate", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
+        "accepted_m": "accepted m", "shipped_m": "shipped m", "loss_at_nyquist_db": "loss dB", "binding_cause": "binding cause",
+        "per_gpu_tb_per_s": "TB/s per GPU", "basis": "basis",
+    }  # fmt: skip
+    show(answer.tables["reach"], columns, f"Reach of passive twinax, {margin:g} dB margin")
+    effects = {"link": "link", "gauge_awg": "AWG", "change": "change", "reach_m": "reach m", "ratio": "x", "binding_cause": "binding cause"}
+    first = min(r["gauge_awg"] for r in answer.tables["definitions"])
+    show([r for r in answer.tables["definitions"] if r["gauge_awg"] == first], effects, f"What the reach rests on, {first} AWG")
+    show(answer.tables["tiers"], {k: k for k in ("tier", "medium", "distance", "bandwidth", "basis")}, "Tiers")
+    finish(answer, out)
+
+
+def show(rows: Sequence[Row], columns: dict[str, str], title: str) -> None:
+    """Print rows as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for key, heading in columns.items():
+        numeric = all(isinstance(r.get(key), int | float) for r in rows)
+        table.add_column(heading, justify="right" if numeric else "left")
+    for r in rows:
+        table.add_row(*[_text(r.get(key)) for key in columns])
+    Console().print(table)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}" if value and abs(value) < 1e-2 else f"{value:.2f}".rstrip("0").rstrip(".")
+    return "" if value is None else str(value)
+
+
+def finish(answer: Answer, out: Path) -> None:
+    """Print the notes, write the files, say where they are."""
+    for note in answer.notes:
+        typer.echo(f"- {note}")
+    for path in answer.write(out):
+        typer.echo(f"wrote {path}")
+
+
+@contextmanager
+def progress(name: str) -> Iterator[Progress]:
+    """A progress bar with the time left, on standard error."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True)
+    )
+    with bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def main() -> None:
+    """Run the command; a wrong input is one clear line and exit status 2, not a traceback."""
+    try:
+        app(standalone_mode=True)
+    except (ValueError, OSError) as error:
+        typer.echo(f"serdes: {error}", err=True)
+        sys.exit(2)

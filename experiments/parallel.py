@@ -1,0 +1,45 @@
+"""Independent tasks on all cores, in order, with progress."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import TypeVar
+
+from experiments.study import Progress, silent
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def run_all(work: Callable[[T], R], tasks: Sequence[T], progress: Progress = silent, workers: int | None = None) -> list[R]:
+    """``[work(task) for task in tasks]`` by worker processes, as many as cores. Tasks and results must be picklable.
+
+    The first failure ends the run: its exception is raised and what has not begun is dropped.
+    """
+    cores = os.cpu_count() or 1
+    count = min(workers or cores, len(tasks))
+    if count <= 1:
+        results = []
+        for i, task in enumerate(tasks):
+            results.append(work(task))
+            progress(i + 1, len(tasks))
+        return results
+    with ProcessPoolExecutor(count, initializer=_one_thread) as pool:
+        futures = [pool.submit(work, task) for task in tasks]
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                future.result()
+                progress(done, len(tasks))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+        return [future.result() for future in futures]
+
+
+def _one_thread() -> None:
+    """One thread of linear algebra per worker: the cores are already shared out, and idle threads would spin on them."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)

@@ -1,0 +1,250 @@
+"""How far does passive twinax go at each lane rate, and which tier can that serve?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dsp.noise import Jitter
+from dsp.units import GBd, TB, GHz, db
+from experiments.parallel import run_all
+from experiments.study import Answer, Progress, silent
+from experiments.tiers import LANES_PER_GPU, TIERS, scale_up_bandwidth
+from serdes.link import Link
+from serdes.operating_point import operating_point
+from serdes.reach import Reach, reach
+from serdes.setups import Setup, names, setup
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+QUESTION = "Why does copper stop after a few metres, sooner with every doubling of the lane rate?"
+HOST_PAIRS = (("HL", "HL"), ("HL", "HN"), ("HN", "HN"), ("HN", "HH"))
+GAUGES = (26, 30)
+BRACKET = (0.05, 40.0)
+LENGTHS = tuple(float(x) for x in np.geomspace(0.1, 20, 15))
+IDEAL: dict[str, Any] = {"tx.snr_db": None, "tx.jitter": Jitter(), "rx.converter": None}
+"""The link without transmitter noise, jitter and converter."""
+LONG: dict[str, Any] = {"rx.equalizer.n_taps": 100, "rx.equalizer.n_precursors": 30}
+"""An equaliser long enough to leave no reflection behind."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One row of the study: a rate, a pair of hosts where the rate has them, a gauge."""
+
+    rate: str
+    hosts: tuple[str, str] | None
+    gauge: int
+    margin_db: float
+
+    @property
+    def label(self) -> str:
+        """A short name for tables and legends."""
+        hosts = f" {'-'.join(self.hosts)}" if self.hosts else ""
+        return f"{self.rate}{hosts}"
+
+
+def tasks(rates: Sequence[str], gauges: Sequence[int] = GAUGES, margin_db: float = 3.0) -> list[Task]:
+    """Every row asked for, the slowest to compute first."""
+    rows = []
+    for name in rates:
+        pairs = HOST_PAIRS if setup(name).has_host_classes else (None,)
+        rows += [Task(rate=setup(name).name, hosts=p, gauge=g, margin_db=margin_db) for g in gauges for p in pairs]
+    return sorted(rows, key=lambda task: -setup(task.rate).symbol_rate)
+
+
+def definitions(s: Setup) -> dict[str, dict[str, Any]]:
+    """The other readings of the standards' numbers that are in use, as changes to the link."""
+    assert s.tx.snr_db is not None  # noqa: S101 - every standard names it
+    power = 10 * np.log10(1 / s.tx.constellation.mean_square)
+    return {
+        "SNR_TX against signal power": {"tx.snr_db": s.tx.snr_db + float(power)},
+        "Gaussian clip, 5.33 sigma": {"rx.converter.clip_rule": "gaussian"},
+        "every edge jitters alone": {"tx.jitter.correlation": 0.0},
+    }
+
+
+def solve(task: Task) -> dict[str, Any]:
+    """All numbers of one row; runs in a worker process."""
+    s = setup(task.rate)
+    target = s.target(task.margin_db)
+
+    def link_at(length: float, changes: dict[str, Any] | None = None) -> Link:
+        link = s.link(length, task.gauge, task.hosts)
+        return link.vary(changes) if changes else link
+
+    base = reach(link_at, target, BRACKET)
+    variants = {"ideal": reach(lambda x: link_at(x, IDEAL), target, BRACKET)}
+    variants["ideal, 100 taps"] = reach(lambda x: link_at(x, IDEAL | LONG), target, BRACKET)
+    if task.gauge == GAUGES[0]:
+        variants |= {name: reach(lambda x, c=c: link_at(x, c), target, BRACKET) for name, c in definitions(s).items()}
+    margins, like = [], base.point
+    for length in LENGTHS:
+        like = operating_point(link_at(length), like=like)
+        margins.append(target.excess_db(like) + task.margin_db)
+    return {
+        "task": task,
+        "row": _row(task, s, base, link_at(base.length)),
+        "variants": {name: (r.length, r.outcome, r.binding) for name, r in variants.items()},
+        "margins": margins,
+    }
+
+
+def _row(task: Task, s: Setup, found: Reach, link: Link) -> dict[str, Any]:
+    point = found.point
+    loss = -float(db(link.channel.transfer(np.array([s.symbol_rate / 2])))[0])
+    shares = point.shares()
+    return {
+        "rate": s.title,
+        "symbol_rate_gbd": s.symbol_rate / GBd,
+        "hosts": "-".join(task.hosts) if task.hosts else "standard",
+        "gauge_awg": task.gauge,
+        "reach_m": round(found.length, 3),
+        "outcome": found.outcome,
+        "reason": found.reason,
+        "binding_cause": found.binding,
+        "binding_share": round(shares.get(found.binding, 1.0), 3),
+        "loss_at_nyquist_db": round(loss, 2),
+        "nyquist_ghz": s.symbol_rate / 2 / GHz,
+        "snr_db": round(point.snr_db, 2),
+        "required_snr_db": round(s.target(0).required_snr_db(link), 2),
+        "margin_db": task.margin_db,
+        "error_ratio": s.error_ratio,
+        "accepted_m": s.accepted_reach[1],
+        "shipped_m": f"{s.shipped_reach[0]:g}-{s.shipped_reach[1]:g}",
+        "per_gpu_tb_per_s": round(scale_up_bandwidth(s.payload) / TB, 3),
+        "basis": "modelled" if s.verified else "modelled, parameters unverified",
+    } | {f"share {cause}": round(share, 4) for cause, share in shares.items()}
+
+
+def run(
+    rates: Sequence[str] | None = None, gauges: Sequence[int] = GAUGES, margin_db: float = 3.0, progress: Progress = silent
+) -> Answer:
+    """Solve every row on all cores and lay the reaches beside the standards, the market and the tiers."""
+    solved = run_all(solve, tasks(rates or names(), gauges, margin_db), progress)
+    order = {name: i for i, name in enumerate(names())}
+    solved.sort(key=lambda r: (order[r["task"].rate], r["task"].gauge, r["task"].hosts or ()))
+    rows = [r["row"] for r in solved]
+    effects = _effects(solved)
+    margins = [
+        {"link": r["task"].label, "gauge_awg": r["task"].gauge, "length_m": round(x, 4), "margin_db": round(m, 3)}
+        for r in solved
+        for x, m in zip(LENGTHS, r["margins"], strict=True)
+    ]
+    return Answer(
+        question=QUESTION,
+        tables={"reach": rows, "definitions": effects, "margin": margins, "tiers": _tier_rows(rows)},
+        figures={"reach": lambda: _draw(solved, margin_db), "reach_bars": lambda: _draw_bars(rows)},
+        notes=_notes(solved),
+    )
+
+
+def _effects(solved: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Reach of each variant and its ratio to the base."""
+    rows = []
+    for r in solved:
+        base = r["row"]["reach_m"]
+        for name, (length, outcome, binding) in r["variants"].items():
+            title = {"ideal": "no Tx noise, jitter, converter", "ideal, 100 taps": "the same with 100 taps"}.get(name, name)
+            rows.append({
+                "link": r["task"].label, "gauge_awg": r["task"].gauge, "change": title, "reach_m": round(length, 3),
+                "ratio": round(length / base, 3), "outcome": outcome, "binding_cause": binding,
+            })  # fmt: skip
+    return rows
+
+
+def _tier_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tiers, the scale-up row with the distance that the model gives."""
+    fastest = max(rows, key=lambda r: (r["symbol_rate_gbd"], -r["gauge_awg"], r["reach_m"]))
+    table = []
+    for tier in TIERS:
+        low, high = tier.distance
+        distance = f"{low:g}-{high:g} m" if high < 1000 else f"{low / 1000:g}-{high / 1000:g} km"
+        bandwidth, basis = tier.bandwidth_label, tier.basis
+        if tier.basis == "modelled":
+            distance = f"up to {fastest['reach_m']:.2f} m at {fastest['symbol_rate_gbd']:g} GBd ({fastest['hosts']} hosts)"
+            bandwidth = f"{fastest['per_gpu_tb_per_s']:g} TB/s per GPU, both directions ({LANES_PER_GPU} lanes each way)"
+        table.append({
+            "tier": tier.name, "medium": tier.medium, "distance": distance, "bandwidth": bandwidth, "basis": basis,
+            "source": tier.source,
+        })  # fmt: skip
+    return table
+
+
+def _notes(solved: Sequence[dict[str, Any]]) -> list[str]:
+    notes = [
+        "Reach: the longest cable whose slicer SNR exceeds what the detector error ratio needs by the margin.",
+        "Connectors, paddle cards and crosstalk levels are estimates; 25G and 50G parameters are recalled, not read.",
+    ]
+    ideal = [(r["task"], r["variants"]["ideal"][0] / r["row"]["reach_m"], r["variants"]["ideal, 100 taps"][0] / r["row"]["reach_m"])
+             for r in solved if r["task"].gauge == GAUGES[0] and r["row"]["outcome"] == "found"]  # fmt: skip
+    if ideal:
+        listed = ", ".join(f"{task.label} {a:.2f} ({b:.2f})" for task, a, b in ideal)
+        notes.append(
+            f"Without Tx noise, jitter and converter the reach grows by these factors (with 100 taps): {listed}. "
+            "With 22 taps the reflections they leave take over before the noise does."
+        )
+    return notes
+
+
+def _draw(solved: Sequence[dict[str, Any]], margin_db: float) -> Figure:
+    """Margin against length on the axis of all tiers."""
+    from serdes import plot
+
+    with plot.figure(10.5, 5.6) as (fig, ax):
+        shades = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7")
+        for tier, shade in zip(TIERS, shades, strict=True):
+            ax.axvspan(*tier.distance, color=shade, alpha=0.16, linewidth=0)
+            centre = float(np.sqrt(tier.distance[0] * tier.distance[1]))
+            label = f"{tier.name}\n{_short(tier.bandwidth_label)}" + ("\n(quoted)" if tier.basis == "quoted" else "")
+            ax.text(centre, 0.985, label, transform=ax.get_xaxis_transform(), ha="center", va="top", fontsize=8)
+        shown = [r for r in solved if r["task"].gauge == GAUGES[0]] or list(solved)
+        for k, r in enumerate(shown):
+            rate = f"{r['row']['symbol_rate_gbd']:g} GBd"
+            ax.plot(
+                LENGTHS, np.maximum(r["margins"], -14), color=plot.COLOURS[k % 8], linestyle=plot.STYLES[k % 6],
+                label=f"{r['task'].label}, {rate}: {r['row']['reach_m']:.2f} m",
+            )  # fmt: skip
+        ax.axhline(margin_db, color="0.25", linewidth=1)
+        ax.text(1.2e-3, margin_db + 0.25, f"{margin_db:g} dB margin", fontsize=8, color="0.25")
+        ax.set_xscale("log")
+        ax.set(
+            xlim=(1e-3, 2e5), ylim=(-12, 19), xlabel="distance [m]",
+            ylabel="slicer SNR beyond the need of the error ratio [dB]",
+            title=f"Passive twinax, {shown[0]['task'].gauge} AWG, against the tiers of a cluster",
+        )  # fmt: skip
+        ax.legend(loc="lower right", title="lane rate, hosts: reach")
+        return fig
+
+
+def _short(label: str) -> str:
+    return label.split(",")[0]
+
+
+def _draw_bars(rows: Sequence[dict[str, Any]]) -> Figure:
+    """Reach of every row beside the accepted and the shipped reach."""
+    from serdes import plot
+
+    groups = list(dict.fromkeys((r["rate"], r["hosts"]) for r in rows))
+    with plot.figure(9.5, 0.55 * len(groups) + 1.8) as (fig, ax):
+        for i, group in enumerate(groups):
+            for r in (r for r in rows if (r["rate"], r["hosts"]) == group):
+                thick = r["gauge_awg"] == GAUGES[0]
+                y = i - 0.17 if thick else i + 0.17
+                ax.barh(y, r["reach_m"], 0.3, color=plot.COLOURS[0] if thick else plot.COLOURS[5], hatch=None if thick else "//",
+                        edgecolor="white", label=f"model, {r['gauge_awg']} AWG" if i == 0 else None)  # fmt: skip
+                ax.text(r["reach_m"] + 0.05, y, f"{r['reach_m']:.2f} m, {r['binding_cause']}", va="center", fontsize=8)
+            low, high = (float(x) for x in r["shipped_m"].split("-"))
+            ax.plot([low, high], [i, i], color="black", linewidth=2.2, label="shipped" if i == 0 else None)
+            ax.plot(r["accepted_m"], i, "D", color=plot.COLOURS[1], markersize=7, label="accepted reach" if i == 0 else None)
+        ax.set_yticks(range(len(groups)), [f"{rate}, {hosts} hosts" for rate, hosts in groups])
+        ax.invert_yaxis()
+        ax.set(xlabel="reach [m]", title="Reach by error ratio with margin, and the cause that ends it")
+        ax.set_xlim(0, 1.25 * max(r["reach_m"] for r in rows) + 0.5)
+        ax.grid(visible=False, axis="y")
+        ax.legend(loc="lower right")
+        return fig

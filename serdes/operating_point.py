@@ -1,0 +1,312 @@
+"""Where a link settles: equaliser gains, sampling phase, taps and noise. The shared start of every engine."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dsp.distribution import Interference
+from dsp.equalizer import Taps, residual_interference
+from dsp.noise import Jitter
+from dsp.response import PulseResponse
+from dsp.units import db_power
+from serdes.link import Link
+from serdes.spectra import LEAST, WINDOW, Spectra, spectra
+
+FINE = 32
+"""Samples per symbol among which the sampling phase is chosen."""
+COARSE = 8
+"""Samples per symbol while the gains of the continuous-time equaliser are searched."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OperatingPoint:
+    """A settled link.
+
+    ``gain_db``, ``low_gain_db``: of the CTLE. ``sampling_time`` [s]: from the start of a symbol at the transmitter to its
+    decision sample; ``phase_ui``: the same after the peak of the pulse; ``offset_ui``: after a whole number of symbols from
+    the start of the window. ``main_cursor`` [V]: pulse at that instant.
+    ``taps``: of the receiver. ``full_scale`` [V]: of the converter, None without one. ``variances``: of the decision error
+    by cause, in squared symbol units. ``pulse``: at the sampler, `FINE` samples a symbol, sample ``main`` * `FINE` at the
+    sampling instant. ``residual``: interference left by the taps at whole symbols, shape (WINDOW,), main cursor at ``main``.
+    """
+
+    link: Link
+    spectra: Spectra
+    gain_db: float
+    low_gain_db: float
+    sampling_time: float
+    phase_ui: float
+    offset_ui: float
+    main: int
+    main_cursor: float
+    taps: Taps
+    full_scale: float | None
+    variances: dict[str, float]
+    pulse: PulseResponse
+    residual: np.ndarray
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing was found to decide on: no signal arrives."""
+        return not np.isfinite(self.mean_square_error)
+
+    @property
+    def mean_square_error(self) -> float:
+        """Variance of the decision error in squared symbol units."""
+        return sum(self.variances.values())
+
+    @property
+    def snr_db(self) -> float:
+        """Slicer SNR [dB]: mean square of the levels over the variance of the decision error."""
+        error = self.mean_square_error
+        if not np.isfinite(error):
+            return -math.inf
+        return float(db_power(self.link.tx.constellation.mean_square / error)) if error else math.inf
+
+    def shares(self) -> dict[str, float]:
+        """Share of each cause in the variance of the decision error."""
+        total = self.mean_square_error
+        known = total > 0 and np.isfinite(total)
+        return {cause: v / total if known else 0.0 for cause, v in self.variances.items()}
+
+    @property
+    def binding(self) -> str:
+        """The cause with the largest share."""
+        return "no signal" if self.closed else max(self.variances, key=lambda cause: self.variances[cause])
+
+
+def with_transmit_taps(h: np.ndarray, link: Link) -> np.ndarray:
+    """Periodic convolution of ``h`` (last axis whole symbols) with the transmit feed-forward taps."""
+    ffe = link.tx.ffe
+    if ffe.feed_forward == (1.0,):
+        return h
+    return sum(c * np.roll(h, i - ffe.n_precursors, axis=-1) for i, c in enumerate(ffe.feed_forward))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Phases:
+    """Responses at all phases of a unit interval, rows phases, columns whole symbols; and the noise they bring.
+
+    ``h`` [V]: pulse with transmit taps; ``bare`` [V]: without; ``edge`` [V per UI]; ``noise``: by cause, autocovariance [V^2]
+    of shape (WINDOW,) or, where the phase matters, (n_phases, WINDOW).
+    """
+
+    h: np.ndarray
+    bare: np.ndarray
+    edge: np.ndarray
+    noise: dict[str, np.ndarray]
+
+    def total_noise(self) -> np.ndarray:
+        """Sum over causes, shape (n_phases, WINDOW)."""
+        return np.zeros(self.h.shape) + sum(self.noise.values())
+
+
+def phases(link: Link, sp: Spectra, samples_per_symbol: int, shift: float = 0.0) -> Phases:
+    """Responses and noise of filtered spectra at ``samples_per_symbol`` phases, the first at ``shift`` [s] into the window."""
+    mean_square = link.tx.constellation.mean_square
+    bare = sp.response(sp.pulse, samples_per_symbol, shift).phases()
+    edge = sp.response(sp.edge, samples_per_symbol, shift).phases()
+    h = with_transmit_taps(bare, link)
+    noise = {"thermal": sp.noise_autocovariance()}
+    if sp.aggressors:
+        noise["crosstalk"] = sp.crosstalk_autocovariance(mean_square)
+    if link.tx.snr_db is not None:
+        noise["Tx noise"] = 10 ** (-link.tx.snr_db / 10) * autocorrelation(bare)
+    if link.tx.jitter.variance_ui2:
+        noise["Tx jitter"] = mean_square * _edge_jitter(edge, link)
+    if link.rx.jitter.variance_ui2:
+        slope = autocorrelation(with_transmit_taps(edge - np.roll(edge, 1, axis=1), link))
+        noise["Rx jitter"] = mean_square * link.rx.jitter.variance_ui2 * _correlation(link.rx.jitter, WINDOW) * slope
+    return Phases(h=h, bare=bare, edge=edge, noise=noise)
+
+
+def _correlation(jitter: Jitter, n: int) -> np.ndarray:
+    """Correlation of the jitter between instants 0, 1, ... symbols apart; periodic, to multiply a periodic autocovariance."""
+    k = np.arange(n)
+    return jitter.correlation ** np.minimum(k, n - k)
+
+
+def _edge_jitter(edge: np.ndarray, link: Link) -> np.ndarray:
+    """Autocovariance of sum_n J[n] d[n] g(t - nT) per mean square, d the steps of the transmitted waveform, J its jitter.
+
+    The covariance of J[n] d[n] is the product of that of the jitter and that of the steps; with independent edges only
+    lag 0 is left, with slow jitter the steps' own covariance turns g into the slope of the pulse.
+    """
+    c = np.zeros(edge.shape[1])
+    c[: len(link.tx.ffe.feed_forward)] = link.tx.ffe.feed_forward
+    steps = autocorrelation(c - np.roll(c, 1))
+    source = link.tx.jitter.variance_ui2 * _correlation(link.tx.jitter, c.size) * steps
+    power = np.abs(np.fft.rfft(edge, axis=1)) ** 2 * np.fft.rfft(source).real
+    return np.fft.irfft(power, edge.shape[1], axis=1)
+
+
+def autocorrelation(h: np.ndarray) -> np.ndarray:
+    """Periodic autocorrelation along the last axis, the same shape."""
+    return np.fft.irfft(np.abs(np.fft.rfft(h, axis=-1)) ** 2, h.shape[-1], axis=-1)
+
+
+def operating_point(link: Link, like: OperatingPoint | None = None) -> OperatingPoint:
+    """Settle ``link``: best CTLE gains, sampling phase by its clock, converter range, taps.
+
+    The CTLE gains are searched until no neighbour on their grid has a smaller decision error: from the middle of the grid with
+    shrinking steps, or from the gains of ``like``, the settled point of a similar link, which is faster. Raises ValueError when
+    the channel's transfer is not finite.
+    """
+    base = spectra(link)
+    gain, low_gain = _best_gains(link, base, like)
+    sp = base if link.rx.ctle is None else base.filtered(link.rx.ctle.transfer(base.f, gain, low_gain))
+    coarse = phases(link, sp, FINE)
+    offset = _sampling_offset(link, sp, coarse)
+    ph = phases(link, sp, LEAST, shift=offset / link.symbol_rate)
+    return _settle(link, sp, ph, offset, gain, low_gain)
+
+
+def _settle(link: Link, sp: Spectra, ph: Phases, offset: float, gain: float, low_gain: float) -> OperatingPoint:
+    """The operating point at a sampling phase ``offset`` [UI] into the window."""
+    mean_square = link.tx.constellation.mean_square
+    h = ph.h[0]
+    main = int(np.argmax(np.abs(h)))
+    noise = {cause: np.atleast_2d(r)[0] for cause, r in ph.noise.items()}
+    if sp.aggressors:
+        noise["crosstalk"] = _crosstalk(link, sp, offset)
+    total = np.zeros(WINDOW) + sum(noise.values())
+    full_scale = None
+    if link.rx.converter is not None:
+        full_scale = link.rx.converter.full_scale(at_converter(link, h, total[0]))
+        noise["converter"] = np.eye(1, WINDOW)[0] * link.rx.converter.noise_variance(full_scale)
+        total = total + noise["converter"]
+    taps, error = link.rx.equalizer.solve(h, main, total, mean_square)
+    if np.isfinite(error):
+        residual = residual_interference(taps, h, main)
+        variances = {"ISI": float(mean_square * np.sum(residual**2))}
+        variances |= {cause: taps.variance(r) for cause, r in noise.items()}
+    else:
+        residual = np.zeros(WINDOW)
+        variances = {"no signal": math.inf}
+    shift = offset / link.symbol_rate
+    bare = sp.response(sp.pulse, FINE, shift)
+    pulse = PulseResponse(
+        samples=with_transmit_taps(bare.phases(), link).T.reshape(-1), grid=bare.grid, start=bare.start
+    )
+    return OperatingPoint(
+        link=link,
+        spectra=sp,
+        gain_db=gain,
+        low_gain_db=low_gain,
+        sampling_time=pulse.start + main / link.symbol_rate,
+        phase_ui=main - pulse.peak / FINE,
+        offset_ui=offset,
+        main=main,
+        main_cursor=float(h[main]),
+        taps=taps,
+        full_scale=full_scale,
+        variances=variances,
+        pulse=pulse,
+        residual=residual,
+    )
+
+
+def _best_gains(link: Link, base: Spectra, like: OperatingPoint | None) -> tuple[float, float]:
+    """CTLE gains of least decision error, by descent over the grid of candidates."""
+    ctle = link.rx.ctle
+    if ctle is None:
+        return 0.0, 0.0
+    gains, lows = sorted(ctle.gains_db), sorted(ctle.low_gains_db)
+    known: dict[tuple[int, int], float] = {}
+
+    def error(i: int, j: int) -> float:
+        if (i, j) not in known:
+            sp = base.filtered(ctle.transfer(base.f, gains[i], lows[j]))
+            known[i, j] = _least_error(link, phases(link, sp, COARSE))
+        return known[i, j]
+
+    here, step = (len(gains) // 2, len(lows) // 2), max(1, len(gains) // 4)
+    if like is not None and like.gain_db in gains and like.low_gain_db in lows:
+        here, step = (gains.index(like.gain_db), lows.index(like.low_gain_db)), 1
+    while True:
+        around = [
+            (i, j)
+            for i in (here[0] - step, here[0], here[0] + step)
+            for j in (here[1] - 1, here[1], here[1] + 1)
+            if 0 <= i < len(gains) and 0 <= j < len(lows)
+        ]
+        best = min(around, key=lambda at: error(*at))
+        if error(*best) < error(*here):
+            here = best
+        elif step > 1:
+            step = max(1, step // 2)
+        else:
+            return gains[here[0]], lows[here[1]]
+
+
+def _least_error(link: Link, ph: Phases) -> float:
+    return min(_phase_errors(link, ph))
+
+
+def _phase_errors(link: Link, ph: Phases) -> list[float]:
+    """Mean-square decision error at each phase, with the converter's range from its saddle-point quantile at the peak."""
+    mean_square = link.tx.constellation.mean_square
+    total = ph.total_noise()
+    mains = np.argmax(np.abs(ph.h), axis=1)
+    peaks = np.abs(ph.h[np.arange(len(mains)), mains])
+    if link.rx.converter is not None:
+        best = int(np.argmax(peaks))
+        signal = at_converter(link, ph.h[best], total[best, 0])
+        total[:, 0] += link.rx.converter.noise_variance(link.rx.converter.full_scale(signal, exact=False))
+    return [
+        link.rx.equalizer.solve(h, int(m), n, mean_square)[1] for h, m, n in zip(ph.h, mains, total, strict=True)
+    ]
+
+
+def _sampling_offset(link: Link, sp: Spectra, ph: Phases) -> float:
+    """Sampling phase [UI] into the window, by the link's clock."""
+    n_phases = ph.h.shape[0]
+    wave = ph.h.T.reshape(-1)
+    peak = int(np.argmax(np.abs(wave))) / n_phases
+    clock = link.rx.clock
+    fixed = clock.sampling_phase(wave * np.sign(wave[int(peak * n_phases)] or 1), n_phases)
+    if fixed is not None:
+        return (peak + fixed) % 1
+    return int(np.argmin(_phase_errors(link, ph))) / n_phases
+
+
+def at_converter(link: Link, h: np.ndarray, variance: float) -> Interference:
+    """Distribution of the signal at the converter: symbols times the whole pulse, all noise as Gaussian."""
+    return interference(link, h, variance)
+
+
+def interference(link: Link, cursors: np.ndarray, variance: float) -> Interference:
+    """Independent symbols times ``cursors`` plus Gaussian noise; cursors too small to matter join the noise.
+
+    Left to the Gaussian is the smallest part of the cursors that together holds less than 1e-4 of the variance.
+    """
+    constellation = link.tx.constellation
+    ordered = np.ravel(cursors)[np.argsort(np.abs(cursors), axis=None)]
+    power = np.cumsum(ordered**2) * constellation.mean_square
+    small = int(np.searchsorted(power, 1e-4 * (variance + power[-1])))
+    rest = power[small - 1] if small else 0.0
+    return Interference(cursors=ordered[small:][::-1], levels=constellation.array, sigma=math.sqrt(variance + rest))
+
+
+def _crosstalk(link: Link, sp: Spectra, offset: float) -> np.ndarray:
+    """Autocovariance [V^2] of the aggressors at their own phases: as given, or the phase of largest variance (93A-33)."""
+    total = np.zeros(WINDOW)
+    for row in aggressor_cursors(link, sp, offset):
+        total += link.tx.constellation.mean_square * autocorrelation(row)
+    return total
+
+
+def aggressor_cursors(link: Link, sp: Spectra, offset: float) -> list[np.ndarray]:
+    """Samples [V] of each aggressor's pulse at the victim's sampling instants, each of shape (WINDOW,)."""
+    rows = []
+    for aggressor, spectrum in zip(link.aggressors, sp.aggressors, strict=True):
+        table = sp.response(spectrum, FINE, offset / link.symbol_rate).phases()
+        if aggressor.phase_ui is None:
+            rows.append(table[int(np.argmax(np.sum(table**2, axis=1)))])
+        else:
+            shift = (offset - aggressor.phase_ui) / link.symbol_rate
+            rows.append(sp.response(spectrum, LEAST, shift).phases()[0])
+    return rows

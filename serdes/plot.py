@@ -1,0 +1,160 @@
+"""Figures of the library: each function draws on axes it is given. The only file here that knows matplotlib.
+
+Colours are those of Okabe and Ito, told apart by the colour-blind, and always backed by line style, marker or label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dsp.units import GHz, mV, ps
+from serdes.eye import Eye
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from serdes.operating_point import OperatingPoint
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
+STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
+CAUSES = {
+    "ISI": COLOURS[0],
+    "thermal": COLOURS[1],
+    "crosstalk": COLOURS[2],
+    "Tx noise": COLOURS[3],
+    "Tx jitter": COLOURS[4],
+    "Rx jitter": "#F0E442",
+    "converter": COLOURS[5],
+}
+_STYLE: dict[str, Any] = {
+    "figure.dpi": 110,
+    "savefig.dpi": 160,
+    "font.size": 10,
+    "axes.titlesize": 11,
+    "axes.titleweight": "bold",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.8,
+}
+
+
+@contextmanager
+def figure(width: float = 8.0, height: float = 5.0, rows: int = 1, columns: int = 1, **options: Any) -> Iterator[tuple[Figure, Any]]:
+    """A figure [inch] and its axes in the house style, drawn without a display and without touching global state."""
+    import matplotlib as mpl
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(_STYLE):
+        fig = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(fig)
+        yield fig, fig.subplots(rows, columns, **options)
+
+
+def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "") -> None:
+    """The eye as log10 probability density, two unit intervals wide, with its openings at ``error_ratio``."""
+    ui = shown.time / shown.symbol_time
+    period = ui.size
+    two = np.concatenate([ui - 1, ui, ui + 1])
+    keep = (two >= -1) & (two < 1)
+    step = shown.voltage[1] - shown.voltage[0]
+    image = np.log10(np.maximum(np.tile(shown.image, (3, 1))[keep] / step, 1e-12))
+    top = float(image.max())
+    mesh = ax.pcolormesh(two[keep], shown.voltage, image.T, cmap="magma", vmin=top - 8, vmax=top, rasterized=True, shading="nearest")
+    bar = ax.figure.colorbar(mesh, ax=ax, pad=0.01)
+    bar.set_label("log10 probability density")
+    ax.set(xlabel="time [UI] after the decision instant", ylabel=f"voltage [{shown.unit}]", title=title)
+    ax.grid(visible=False)
+    limit = 1.15 * max(1.0, float(np.max(np.abs(shown.levels))) * 1.25)
+    ax.set_ylim(-limit, limit)
+    ax.axvline(0, color="white", linewidth=0.6, alpha=0.5)
+    if error_ratio is not None:
+        low, high = shown.contours(error_ratio)
+        for k in range(len(low)):
+            is_open = high[k] > low[k]
+            if not is_open[shown.centre_phase]:
+                continue
+            start = stop = shown.centre_phase
+            while start > 0 and is_open[start - 1]:
+                start -= 1
+            while stop < period - 1 and is_open[stop + 1]:
+                stop += 1
+            ax.fill_between(
+                ui[start : stop + 1], low[k][start : stop + 1], high[k][start : stop + 1],
+                facecolor="none", edgecolor="#56B4E9", linewidth=1.4,
+            )  # fmt: skip
+    if shown.virtual:
+        note = "virtual eye: the taps of a baud-rate receiver applied to the analogue waveform"
+        ax.text(0.01, 0.01, note, transform=ax.transAxes, fontsize=7, color="white")
+
+
+def bathtub(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "") -> None:
+    """Error ratio of each opening against sampling time."""
+    ui = shown.time / shown.symbol_time
+    names = ("lower", "middle", "upper") if len(shown.levels) == 4 else [str(k + 1) for k in range(len(shown.levels) - 1)]
+    for k, name in enumerate(names):
+        ax.semilogy(ui, shown.bathtub(k), color=COLOURS[k], linestyle=STYLES[k], label=f"{name} eye")
+    if error_ratio is not None:
+        ax.axhline(error_ratio, color="0.4", linewidth=0.9)
+        ax.text(ui[0], error_ratio * 1.3, f"target {error_ratio:g}", fontsize=8, color="0.3")
+    ax.set(xlabel="sampling time [UI]", ylabel="error ratio of the opening", title=title, ylim=(1e-15, 1))
+    ax.legend()
+
+
+def pulse(ax: Axes, point: OperatingPoint, before: int = 6, after: int = 16, title: str = "") -> None:
+    """Pulse response at the sampler with its cursors, and what the equaliser leaves of them."""
+    m = point.pulse.grid.samples_per_symbol
+    centre = point.main * m
+    index = np.arange(centre - before * m, centre + after * m + 1)
+    ui = (index - centre) / m
+    ax.plot(ui, point.pulse.samples[index] / mV, color=COLOURS[0], label="pulse at the sampler")
+    whole = index[::m]
+    ax.plot((whole - centre) / m, point.pulse.samples[whole] / mV, "o", color=COLOURS[0], markersize=5, label="cursors")
+    left = point.residual[np.arange(point.main - before, point.main + after + 1)].copy()
+    left[before] += 1
+    ax.plot(
+        np.arange(-before, after + 1), left * point.main_cursor / mV, "s", color=COLOURS[1], markersize=4,
+        markerfacecolor="none", label="after the equaliser (main cursor unchanged)",
+    )  # fmt: skip
+    ax.axhline(0, color="0.6", linewidth=0.8)
+    ax.set(xlabel="time [UI] after the decision instant", ylabel="response to one symbol [mV]", title=title)
+    ax.legend()
+
+
+def budget(ax: Axes, x: Sequence[float], shares: Mapping[str, Sequence[float]], xlabel: str, title: str = "") -> None:
+    """Shares of the decision error by cause, stacked, against ``x``."""
+    names = list(shares)
+    colours = [CAUSES.get(name, "0.7") for name in names]
+    ax.stackplot(x, *[100 * np.asarray(shares[n]) for n in names], labels=names, colors=colours, edgecolor="white", linewidth=0.5)
+    ax.set(xlabel=xlabel, ylabel="share of the decision error [%]", title=title, ylim=(0, 100), xlim=(min(x), max(x)))
+    ax.grid(visible=False)
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def insertion_loss(ax: Axes, f: np.ndarray, curves: Mapping[str, np.ndarray], nyquist: float | None = None, title: str = "") -> None:
+    """Loss [dB, positive] of named transfers against frequency."""
+    for k, (name, h) in enumerate(curves.items()):
+        with np.errstate(divide="ignore"):
+            loss = -20 * np.log10(np.abs(h))
+        ax.plot(f / GHz, loss, color=COLOURS[k % 8], linestyle=STYLES[k % 6], label=name)
+    if nyquist is not None:
+        ax.axvline(nyquist / GHz, color="0.4", linewidth=0.9)
+        ax.text(nyquist / GHz, ax.get_ylim()[0], " Nyquist", fontsize=8, color="0.3", va="bottom")
+    ax.invert_yaxis()
+    ax.set(xlabel="frequency [GHz]", ylabel="insertion loss [dB]", title=title)
+    ax.legend()
+
+
+def time_label(seconds: float) -> str:
+    """A symbol time for a caption, in picoseconds."""
+    return f"{seconds / ps:.2f} ps"

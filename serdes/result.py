@@ -1,0 +1,80 @@
+"""What an engine returns. One type for all engines; a failed link is a result with a reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from serdes.eye import Eye
+from serdes.link import Link
+from serdes.metrics import ErrorCount
+
+if TYPE_CHECKING:
+    from serdes.operating_point import OperatingPoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lock:
+    """State of the clock recovery. ``phase_ui``: mean sampling phase after the peak of the pulse; ``jitter_ui``: its rms wander."""
+
+    locked: bool
+    reason: str
+    phase_ui: float = 0.0
+    jitter_ui: float = 0.0
+    lock_time_symbols: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LinkResult:
+    """The answer to "how well does this link work?".
+
+    ``ser``, ``ber``: symbol and bit error ratio before FEC; ``post_fec``: codeword failure ratio, None without FEC.
+    ``snr_db``: mean(level^2) over the variance of the decision error. ``count``: errors counted, None for engines that do
+    not count. ``eyes``: by name. ``outcome``: "ok" or what went wrong, with ``reason``.
+    """
+
+    link: Link
+    engine: Any
+    operating_point: OperatingPoint
+    ser: float
+    ber: float
+    snr_db: float
+    eyes: dict[str, Eye]
+    lock: Lock
+    outcome: str = "ok"
+    reason: str = ""
+    symbols: ErrorCount | None = None
+    bits: ErrorCount | None = None
+    post_fec: float | None = None
+
+    @property
+    def eye(self) -> Eye:
+        """The eye at the slicer."""
+        return self.eyes["slicer"]
+
+    def record(self) -> dict[str, Any]:
+        """A flat dictionary for a table or a sweep."""
+        from serdes.serialize import content_hash
+
+        point = self.operating_point
+        row: dict[str, Any] = {
+            "link": content_hash(self.link),
+            "engine": type(self.engine).__name__,
+            "symbol_rate": self.link.symbol_rate,
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "ser": self.ser,
+            "ber": self.ber,
+            "snr_db": self.snr_db,
+            "post_fec": self.post_fec,
+            "locked": self.lock.locked,
+            "sampling_phase_ui": point.phase_ui,
+            "ctle_gain_db": point.gain_db,
+            "ctle_low_gain_db": point.low_gain_db,
+            "main_cursor": point.main_cursor,
+        }
+        row |= {f"share_{name}": share for name, share in point.shares().items()}
+        if self.symbols is not None:
+            low, high = self.symbols.interval()
+            row |= {"symbols": self.symbols.trials, "symbol_errors": self.symbols.errors, "ser_low": low, "ser_high": high}
+        return row

@@ -1,0 +1,166 @@
+"""The links of the reach study, one per lane rate: standards' values from ``standards/reach.toml``, parts from the catalogue."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from importlib import resources
+from typing import Any
+
+from channels.catalog import BOARDS, CABLES, CONNECTORS, HOSTS, PACKAGES
+from channels.copper import CopperChannel
+from channels.crosstalk import FarEndCrosstalk, NearEndCrosstalk
+from channels.lines import Twinax
+from channels.network import MultiPort
+from dsp import check, fec
+from dsp.constellation import named, pam
+from serdes.link import Aggressor, Link, Receiver, Transmitter, suggestion
+from serdes.reach import Target
+from serdes.serialize import from_dict
+
+_PACKAGE_AND_BOARD = {"25G": ("bj", "bj"), "50G": ("cd", "cd"), "100G": ("ck case 2", "ck")}
+"""Package and board of the rates whose host has no class."""
+HOST_CLASSES = tuple(HOSTS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """Everything about a lane rate but the cable and the hosts.
+
+    ``payload`` [b/s] is what a lane carries for its client; ``accepted_reach`` and ``shipped_reach`` [m] are (shortest,
+    longest) of the standard's objective and of cables on the market. ``verified`` False: values recalled, not read.
+    """
+
+    name: str
+    title: str
+    source: str
+    verified: bool
+    symbol_rate: float
+    payload: float
+    error_ratio: float
+    accepted_reach: tuple[float, float]
+    shipped_reach: tuple[float, float]
+    tx: Transmitter
+    rx: Receiver
+    far_end_amplitude: float
+    near_end_amplitude: float
+    far_end_loss_db: float
+    near_end_loss_db: float
+    termination: float
+    host: str
+    fec: fec.Fec
+
+    @property
+    def has_host_classes(self) -> bool:
+        """Whether the standard knows host classes (HL, HN, HH) for this rate."""
+        return self.host in HOSTS
+
+    def target(self, margin_db: float = 3.0) -> Target:
+        """Detector error ratio of the standard, with margin."""
+        return Target(error_ratio=self.error_ratio, margin_db=margin_db)
+
+    def host_parts(self, host: str | None, end: str) -> tuple[MultiPort, ...]:
+        """Die to connector, circuit side first. ``host``: HL, HN or HH where the rate has classes, else None. ``end``: tx, rx."""
+        if self.has_host_classes:
+            name = host or self.host
+            check.one_of(f"setup {self.name}", "host", name, HOST_CLASSES)
+            return HOSTS[name].value
+        if host is not None:
+            raise check.fail(f"setup {self.name}", "host", "left out: this rate has no host classes", host)
+        package, board = _PACKAGE_AND_BOARD[self.host]
+        return (getattr(PACKAGES[package].value, end), BOARDS[board].value)
+
+    def package(self, end: str) -> MultiPort:
+        """Die and package alone, circuit side first, for a channel measured from ball to ball."""
+        name = "dj B2" if self.has_host_classes else _PACKAGE_AND_BOARD[self.host][0]
+        return getattr(PACKAGES[name].value, end)
+
+    def link(
+        self, length: float, gauge: int = 26, hosts: tuple[str, str] | None = None, crosstalk: bool = True,
+        cable: Twinax | None = None,
+    ) -> Link:  # fmt: skip
+        """Host, connector, ``length`` [m] of twinax, connector, host. ``hosts``: classes of (transmitter, receiver).
+
+        ``cable`` replaces the catalogue's of ``gauge``. One far-end and one near-end aggressor stand for the power sums.
+        """
+        check.one_of(f"setup {self.name}", "gauge", gauge, tuple(CABLES))
+        near = self.host_parts(hosts[0] if hosts else None, "tx")
+        far = self.host_parts(hosts[1] if hosts else None, "rx")
+        connector = CONNECTORS["front panel"].value
+        wire = replace(cable or CABLES[gauge].value, length=float(length))
+        parts = (*near, connector, wire, connector.flipped, *(part.flipped for part in reversed(far)))
+        through = CopperChannel(parts=parts, source_resistance=self.termination, load_resistance=self.termination)
+        aggressors = self.aggressors(through, far) if crosstalk else ()
+        return Link(
+            symbol_rate=self.symbol_rate, tx=self.tx, channel=through, rx=self.rx, aggressors=aggressors, fec=self.fec
+        )
+
+    def aggressors(self, through: CopperChannel, far: tuple[MultiPort, ...]) -> tuple[Aggressor, ...]:
+        """The far-end and near-end estimate for a channel; near-end coupling happens at the receiver's own connector."""
+        nyquist = self.symbol_rate / 2
+        quiet = replace(self.tx, snr_db=None)
+        return (
+            Aggressor(
+                tx=replace(quiet, amplitude=self.far_end_amplitude),
+                coupling=FarEndCrosstalk(through=through, reference_frequency=nyquist, loss_db=self.far_end_loss_db),
+            ),
+            Aggressor(
+                tx=replace(quiet, amplitude=self.near_end_amplitude),
+                coupling=NearEndCrosstalk(
+                    tx_side=far, rx_side=tuple(part.flipped for part in reversed(far)), reference_frequency=nyquist,
+                    loss_db=self.near_end_loss_db, source_resistance=self.termination, load_resistance=self.termination,
+                ),
+            ),
+        )  # fmt: skip
+
+    def around(self, parts: tuple[MultiPort, ...], aggressors: tuple[Aggressor, ...] = (), packages: bool = True) -> Link:
+        """This rate's transmitter and receiver around other ``parts``, a measured channel for instance.
+
+        ``packages``: put the standard's die and package at both ends, as for a channel measured from ball to ball.
+        """
+        if packages:
+            parts = (self.package("tx"), *parts, self.package("rx").flipped)
+        channel = CopperChannel(parts=parts, source_resistance=self.termination, load_resistance=self.termination)
+        return Link(
+            symbol_rate=self.symbol_rate, tx=self.tx, channel=channel, rx=self.rx, aggressors=aggressors, fec=self.fec
+        )
+
+
+@functools.cache
+def _table() -> dict[str, Any]:
+    import tomllib
+
+    return tomllib.loads(resources.files("serdes.standards").joinpath("reach.toml").read_text(encoding="utf-8"))
+
+
+def names() -> tuple[str, ...]:
+    """Names of the lane rates, slowest first."""
+    return tuple(name for name in _table() if name[0].isdigit())
+
+
+@functools.cache
+def setup(name: str) -> Setup:
+    """The set-up called ``name``: 25G, 50G, 100G, 200G, or the other names in use: 28G, 56G, 112G, 224G.
+
+    Raises ValueError with the valid names.
+    """
+    table = _table()
+    aliases = {alias: key for key in names() for alias in (key, *table[key]["aliases"])}
+    key = aliases.get(name.strip().upper())
+    if key is None:
+        raise ValueError(f"unknown rate {name!r}{suggestion(name, list(aliases))}")
+    row, receiver, crosstalk = dict(table[key]), table["receiver"], table["crosstalk"]
+    shape = named(row.pop("modulation"))
+    mismatch = row.pop("level_mismatch")
+    constellation = {"points": list(pam(shape.n, mismatch).points), "labels": list(shape.labels)}
+    row.pop("aliases")
+    return Setup(
+        name=key,
+        tx=from_dict({**row.pop("tx"), "constellation": constellation}, Transmitter, f"{key}.tx"),
+        rx=from_dict({**receiver, **row.pop("rx")}, Receiver, f"{key}.rx"),
+        fec={"KP4": fec.KP4, "KR4": fec.KR4}[row.pop("fec")],
+        accepted_reach=tuple(row.pop("accepted_reach")),
+        shipped_reach=tuple(row.pop("shipped_reach")),
+        **row,
+        **crosstalk,
+    )

@@ -1,0 +1,28 @@
+"""One entry: a link and an engine in, a result out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from serdes.link import Link
+from serdes.statistical import Statistical
+
+if TYPE_CHECKING:
+    from serdes.result import LinkResult
+    from serdes.time_domain import TimeDomain
+
+
+def simulate(link: Link, engine: Statistical | TimeDomain, rng: np.random.Generator | None = None) -> LinkResult:
+    """Run ``engine`` on ``link``.
+
+    Only `TimeDomain` draws random numbers: it needs ``rng`` and nothing else may have one. Raises ValueError otherwise.
+    """
+    if isinstance(engine, Statistical):
+        if rng is not None:
+            raise ValueError("Statistical draws no random numbers: leave rng out")
+        return engine.run(link)
+    if rng is None:
+        raise ValueError("TimeDomain needs rng, a numpy.random.Generator, for example numpy.random.default_rng(1)")
+    return engine.run(link, rng)

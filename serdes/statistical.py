@@ -1,0 +1,195 @@
+"""The statistical engine: linear faces only, no symbol is ever sent, no error ratio is too small."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dsp import check
+from dsp.distribution import Interference, eye_density, pam_error_ratios
+from dsp.equalizer import Taps
+from serdes.eye import Eye
+from serdes.link import Link
+from serdes.operating_point import (
+    OperatingPoint,
+    Phases,
+    aggressor_cursors,
+    interference,
+    operating_point,
+    phases,
+)
+from serdes.result import LinkResult, Lock
+from serdes.spectra import WINDOW
+
+JITTER = ("Tx jitter", "Rx jitter")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistical:
+    """Exact distribution of interference, crosstalk, bounded jitter and Gaussian noise.
+
+    ``n_phases`` across a unit interval and ``n_bins`` of voltage for the eye; ``max_cursors`` carry their own distribution in
+    the eye, the largest first, and smaller ones join its Gaussian (the error ratio at the sampling instant uses all that matter).
+    ``eye``: whether to draw one at all; a sweep needs none.
+    """
+
+    n_phases: int = 64
+    n_bins: int = 2000
+    max_cursors: int = 300
+    eye: bool = True
+
+    def __post_init__(self) -> None:
+        check.count(self, "n_phases", self.n_phases, 2)
+        check.count(self, "n_bins", self.n_bins, 16)
+        check.count(self, "max_cursors", self.max_cursors, 1)
+
+    def run(self, link: Link) -> LinkResult:
+        """Error ratios, SNR, budget and eye of ``link``. A closed eye or a dead channel is a result with its reason."""
+        point = operating_point(link)
+        lock = Lock(locked=not point.closed, reason="settled at the operating point", phase_ui=point.phase_ui)
+        if point.closed:
+            n = link.tx.constellation.n
+            return LinkResult(
+                link=link,
+                engine=self,
+                operating_point=point,
+                ser=1 - 1 / n,
+                ber=0.5,
+                snr_db=-math.inf,
+                eyes={},
+                lock=Lock(locked=False, reason="no signal at the receiver"),
+                outcome="no signal",
+                reason="the pulse response has no main cursor: the channel passes nothing in the band of the symbol rate",
+                post_fec=None if link.fec is None else 1.0,
+            )
+        noise = at_slicer(point)
+        ser, ber = pam_error_ratios(link.tx.constellation, link.tx.constellation.thresholds, 1.0, noise)
+        eyes = {"slicer": statistical_eye(point, self.n_phases, self.n_bins, self.max_cursors)} if self.eye else {}
+        open_eye = worst_case_gap(point) > 0
+        return LinkResult(
+            link=link,
+            engine=self,
+            operating_point=point,
+            ser=ser,
+            ber=ber,
+            snr_db=point.snr_db,
+            eyes=eyes,
+            lock=lock,
+            outcome="ok" if open_eye else "closed eye",
+            reason="" if open_eye else _closed_reason(point),
+            post_fec=None if link.fec is None else link.fec.codeword_failure(ber),
+        )
+
+
+def worst_case_gap(point: OperatingPoint) -> float:
+    """Smallest half-spacing of the levels minus twice the rms decision error: not above zero, no eye is worth drawing."""
+    levels = point.link.tx.constellation.array
+    return float(np.min(np.diff(levels))) / 2 - 2 * math.sqrt(point.mean_square_error)
+
+
+def _closed_reason(point: OperatingPoint) -> str:
+    rms = math.sqrt(point.mean_square_error)
+    gap = float(np.min(np.diff(point.link.tx.constellation.array)))
+    return (
+        f"the rms decision error is {rms:.3g} of the outer level, more than a quarter of the level spacing {gap:.3g}; "
+        f"most of it is {point.binding} ({100 * point.shares()[point.binding]:.0f} %)"
+    )
+
+
+def at_slicer(point: OperatingPoint) -> Interference:
+    """Distribution of the decision error about a level, in symbol units.
+
+    Independent symbols times what is left of the pulse, the aggressors' symbols times their equalised cursors, and bounded
+    jitter as symbols times A_DD times the slope (93A-43); thermal, transmitter, converter noise and random jitter as Gaussian.
+    """
+    link, taps = point.link, point.taps
+    cursors = [point.residual]
+    rows = aggressor_cursors(link, point.spectra, point.offset_ui)
+    for row, aggressor in zip(rows, link.aggressors, strict=True):
+        scale = math.sqrt(aggressor.tx.constellation.mean_square / link.tx.constellation.mean_square)
+        cursors.append(scale * taps.equalize(row))
+    bounded = bounded_jitter(point)
+    gaussian = sum(v for cause, v in point.variances.items() if cause not in ("ISI", "crosstalk"))
+    gaussian -= sum(float(link.tx.constellation.mean_square * np.sum(c**2)) for c in bounded)
+    cursors += bounded
+    return interference(link, np.concatenate(cursors), max(gaussian, 0.0))
+
+
+def bounded_jitter(point: OperatingPoint) -> list[np.ndarray]:
+    """Cursors that stand for the dual-Dirac jitter, of the shape of the equalised slope and the variance it really has."""
+    link = point.link
+    slope = point.taps.equalize(point.pulse.slope().reshape(WINDOW, -1)[:, 0])
+    power = float(link.tx.constellation.mean_square * np.sum(slope**2))
+    rows = []
+    for cause, jitter in zip(JITTER, (link.tx.jitter, link.rx.jitter), strict=True):
+        if jitter.dual_dirac_ui and power:
+            share = jitter.dual_dirac_ui**2 / jitter.variance_ui2
+            rows.append(slope * math.sqrt(share * point.variances[cause] / power))
+    return rows
+
+
+def statistical_eye(point: OperatingPoint, n_phases: int = 64, n_bins: int = 2000, max_cursors: int = 300) -> Eye:
+    """The eye at the slicer over one unit interval around the sampling instant.
+
+    With a baud-rate receiver it is virtual: the taps applied to the waveform between the samples. Feedback is constant over
+    the unit interval; voltage in outer symbol levels.
+    """
+    link = point.link
+    ui = (np.arange(n_phases) - n_phases // 2) / n_phases
+    # The window's first phase is half a unit interval before the sampling instant.
+    ph = phases(link, point.spectra, n_phases, (point.offset_ui - 0.5) / link.symbol_rate)
+    p = point.taps.equalize(ph.h)
+    main = p[:, point.main].copy()
+    p[:, point.main] = 0
+    for k, b in enumerate(point.taps.feedback, start=1):
+        p[:, (point.main + k) % WINDOW] -= b
+    sigma2 = _variances(point.taps, ph)
+    if "converter" in point.variances:
+        sigma2 = sigma2 + point.variances["converter"]
+    order = np.argsort(-np.max(np.abs(p), axis=0))
+    sigma2 = sigma2 + link.tx.constellation.mean_square * np.sum(p[:, order[max_cursors:]] ** 2, axis=1)
+    cursors = p[:, order[:max_cursors]]
+    voltage = _voltage_axis(main, cursors, sigma2, n_bins)
+    levels = link.tx.constellation.array
+    about = eye_density(cursors, levels, np.sqrt(sigma2), voltage)
+    return Eye(
+        time=ui / link.symbol_rate,
+        voltage=voltage,
+        density=_about_levels(about, np.multiply.outer(levels, main), voltage),
+        levels=levels,
+        symbol_time=1 / link.symbol_rate,
+        source="statistical",
+        virtual=True,
+    )
+
+
+def _variances(taps: Taps, ph: Phases) -> np.ndarray:
+    """Variance behind the taps of all noise, by phase, shape (n_phases,)."""
+    w = np.asarray(taps.feed_forward)
+    lags = np.correlate(w, w, "full")[w.size - 1 :]
+    lags[1:] *= 2
+    total = ph.total_noise()[:, : lags.size]
+    return total @ lags[: total.shape[1]]
+
+
+def _voltage_axis(main: np.ndarray, cursors: np.ndarray, sigma2: np.ndarray, n_bins: int) -> np.ndarray:
+    """Bins that hold the outer levels and eight times the rms of what surrounds them."""
+    rms = math.sqrt(float(np.max(sigma2 + np.sum(cursors**2, axis=1))))
+    span = min(float(np.max(np.abs(main))) + 8 * rms, 4.0)
+    return np.linspace(-span, span, n_bins)
+
+
+def _about_levels(about: np.ndarray, centre: np.ndarray, voltage: np.ndarray) -> np.ndarray:
+    """Densities (n_phases, n_bins) about 0 moved to ``centre`` (L, n_phases): shape (L, n_phases, n_bins), rows summing to 1."""
+    from scipy import fft
+
+    step = voltage[1] - voltage[0]
+    n = fft.next_fast_len(2 * voltage.size, real=True)
+    spectrum = fft.rfft(about, n, axis=1)
+    k = np.arange(spectrum.shape[1])
+    moved = spectrum[None] * np.exp(-2j * np.pi * k / n * (centre / step)[..., None])
+    rows = fft.irfft(moved, n, axis=2)[..., : voltage.size]
+    rows = np.maximum(rows, 0)
+    return rows / np.maximum(rows.sum(axis=2, keepdims=True), 1e-300)

@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+
+from dsp.fec import KP4, KR4, Fec
+
+# pre-FEC BER, symbol error probability, codeword failure, symbol error ratio with failed words left uncorrected.
+KP4_ROWS = [
+    (0.0001, 0.000999550119979003, 1.35981106476443e-18, 4.00743122524445e-20),
+    (0.00024, 0.00239740965818347, 8.15157339933046e-13, 2.40949049469431e-14),
+    (0.0003, 0.00299595323829961, 2.14322291073505e-11, 6.34364158728903e-13),
+    (0.0005, 0.00498876498688287, 2.79258397107217e-08, 8.30594093688062e-10),
+    (0.001, 0.00995511979025179, 0.000153025859280605, 4.62036183458392e-06),
+]
+
+
+@pytest.mark.parametrize(("ber", "symbol", "failure", "post"), KP4_ROWS)
+def test_kp4_in_independent_errors(ber, symbol, failure, post):
+    assert KP4.symbol_error_probability(ber) == pytest.approx(symbol, rel=1e-12)
+    assert KP4.codeword_failure(ber) == pytest.approx(failure, rel=1e-10)
+    assert KP4.post_fec_symbol_error_ratio(ber) == pytest.approx(post, rel=1e-10)
+    assert KP4.threshold(failure) == pytest.approx(ber, rel=1e-10)
+
+
+@pytest.mark.parametrize("code", [KP4, KR4, Fec(n=15, k=11, symbol_bits=4, t=2), Fec(n=7, k=7 - 2, symbol_bits=3, t=0)])
+@pytest.mark.parametrize("failure", [1e-100, 1e-15, 1e-3, 0.5, 0.999])
+def test_threshold_inverts_failure(code, failure):
+    assert code.codeword_failure(code.threshold(failure)) == pytest.approx(failure, rel=1e-9)
+
+
+def test_limits():
+    assert KP4.codeword_failure(0.0) == 0
+    assert KP4.post_fec_ber(0.0) == 0
+    assert KP4.codeword_failure(1.0) == 1
+    assert KP4.post_fec_ber(1.0) == pytest.approx(1.0)
+    assert KP4.rate == pytest.approx(0.944852941)
+    # A hopeless channel: nothing is corrected, so the errors stay as they are.
+    assert KP4.post_fec_ber(0.2) == pytest.approx(0.2)
+    # Without correction the share of wrong bits is that before.
+    assert Fec(n=7, k=6, symbol_bits=3, t=0).post_fec_ber(1e-3) == pytest.approx(1e-3)
+
+
+def test_failure_grows_with_errors_and_falls_with_strength():
+    ber = np.logspace(-5, -2, 30)
+    assert np.all(np.diff(KP4.codeword_failure(ber)) > 0)
+    assert np.all(KR4.codeword_failure(ber) > KP4.codeword_failure(ber))
+
+
+def test_counted_failures():
+    code = Fec(n=15, k=11, symbol_bits=4, t=2)
+    wrong = (np.random.default_rng(5).random((40_000, 15, 4)) < 0.03).any(axis=2).sum(axis=1)
+    failed = wrong > 2
+    assert failed.mean() == pytest.approx(code.codeword_failure(0.03), rel=0.03)
+    assert np.where(failed, wrong, 0).mean() / 15 == pytest.approx(code.post_fec_symbol_error_ratio(0.03), rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("n", 1024), ("n", 1), ("k", 0), ("k", 544), ("symbol_bits", 1), ("t", 16), ("t", -1)]
+)
+def test_bad_code(field, value):
+    with pytest.raises(ValueError, match=f"Fec.{field}"):
+        Fec(**{"n": 544, "k": 514, "symbol_bits": 10, "t": 15} | {field: value})
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, float("nan")])
+def test_bad_ber(wrong):
+    with pytest.raises(ValueError, match="pre_fec_ber"):
+        KP4.codeword_failure(wrong)
+
+
+@pytest.mark.parametrize("wrong", [0.0, 1.0, 2.0])
+def test_bad_failure(wrong):
+    with pytest.raises(ValueError, match="codeword_failure"):
+        KP4.threshold(wrong)
