@@ -101,34 +101,41 @@ class Jitter:
         return self.dual_dirac_ui**2 + self.random_ui**2
 
 
-def sampling_jitter_variance(slopes: np.ndarray, jitter: Jitter, mean_square: float) -> float:
-    """Amplitude noise variance [V^2] of a jittered sampling instant, IEEE 802.3 (93A-32).
+def autocorrelation(h: np.ndarray) -> np.ndarray:
+    """Periodic autocorrelation sum_n h[n] h[n + k] along the last axis, the same shape."""
+    return np.fft.irfft(np.abs(np.fft.rfft(h, axis=-1)) ** 2, h.shape[-1], axis=-1)
 
-    One displacement moves the whole waveform: noise = J * sum_n a_n h'(t - nT). ``slopes`` [V/UI]: slope of the pulse
-    response at the sampling instants (93A-28). ``mean_square``: of the independent symbols a_n.
+
+def _correlation(jitter: Jitter, n: int) -> np.ndarray:
+    """Correlation of the jitter over 0, 1, ... symbols, mirrored about n/2 to multiply a periodic autocovariance."""
+    k = np.arange(n)
+    return jitter.correlation ** np.minimum(k, n - k)
+
+
+def sampling_jitter_autocovariance(slopes: np.ndarray, jitter: Jitter, mean_square: float) -> np.ndarray:
+    """Autocovariance [V^2], shape (..., n) periodic, of the amplitude noise of jittered sampling instants.
+
+    A displacement moves the whole waveform: noise[k] = J_k sum_n a_n h'(kT - nT). ``slopes`` [V/UI], shape (..., n): slope of the
+    pulse response at the sampling instants (93A-28), a window that holds all of it. ``mean_square``: of the independent symbols
+    a_n. Lag 0 is (93A-32); with slow jitter the whole is S_jn of (178A-23).
     """
-    return jitter.variance_ui2 * mean_square * float(np.sum(np.square(slopes)))
+    return mean_square * jitter.variance_ui2 * _correlation(jitter, slopes.shape[-1]) * autocorrelation(slopes)
 
 
-def edge_jitter_autocovariance(edge_response: np.ndarray, jitter: Jitter, mean_square: float, n_lags: int) -> np.ndarray:
-    """Autocovariance [V^2] at lags of whole symbols of the noise that jittered transmit edges make, shape (n_lags,).
+def edge_jitter_autocovariance(
+    edge_response: np.ndarray, jitter: Jitter, mean_square: float, transmit_taps: tuple[float, ...] = (1.0,)
+) -> np.ndarray:
+    """Autocovariance [V^2], shape (..., n) periodic, of the noise that jittered transmit edges make.
 
-    Each edge is displaced, and the channel answers with its impulse response: noise = sum_n J_n (a_n - a_{n-1}) g(t - nT).
-    ``edge_response`` [V/UI]: g at the sampling instants, the derivative of the response to a unit step of the symbol. The
-    slope of the pulse is g(t) - g(t - T), so lag 0 equals `sampling_jitter_variance` where g is over within one symbol or, in
-    the limit, where edges move together (correlation near 1). Independent edges and a dispersive channel make more noise.
+    Each edge is displaced and the channel answers with its impulse response: noise = sum_n J_n d_n g(t - nT), d the steps of
+    the transmitted waveform. ``edge_response`` [V/UI], shape (..., n): g at the sampling instants, a window that holds all of
+    it. The covariance of J_n d_n is the product of theirs: independent edges leave lag 0 alone; where edges move together the
+    steps turn g into the slope of the pulse, g(t) - g(t - T), and this becomes `sampling_jitter_autocovariance`.
     """
-    check.count("edge_jitter_autocovariance", "n_lags", n_lags, 1)
-    g = np.asarray(edge_response, float)
-    own = np.zeros(n_lags + 2)
-    spread = np.correlate(g, g, "full")[len(g) - 1 :]
-    own[: len(spread)] = spread[: n_lags + 2]
-    # Steps a_n - a_{n-1} have covariance 2, -1 at lags 0, 1 (times the mean square); that of J_n multiplies it.
-    after = own[1 : n_lags + 1]
-    before = np.concatenate([own[1:2], own[: n_lags - 1]])
-    return mean_square * jitter.variance_ui2 * (2 * own[:n_lags] - jitter.correlation * (before + after))
-
-
-def edge_jitter_variance(edge_response: np.ndarray, jitter: Jitter, mean_square: float) -> float:
-    """Variance [V^2] of the noise of jittered transmit edges: lag 0 of `edge_jitter_autocovariance`."""
-    return float(edge_jitter_autocovariance(edge_response, jitter, mean_square, 1)[0])
+    n = edge_response.shape[-1]
+    taps = np.zeros(n)
+    taps[: len(transmit_taps)] = transmit_taps
+    steps = mean_square * autocorrelation(taps - np.roll(taps, 1))
+    source = jitter.variance_ui2 * _correlation(jitter, n) * steps
+    power = np.abs(np.fft.rfft(edge_response, axis=-1)) ** 2 * np.fft.rfft(source).real
+    return np.fft.irfft(power, n, axis=-1)

@@ -47,6 +47,32 @@ def reach(
     finish(answer, out)
 
 
+@app.command()
+def why(
+    rate: Annotated[list[str] | None, typer.Option(help="Lane rate, may be repeated; by default 56G, 112G and 224G.")] = None,
+    gauge: Annotated[int, typer.Option(help="Wire gauge, AWG.")] = 26,
+    hosts: Annotated[str, typer.Option(help="Host classes at 224G: transmitter-receiver, of HL, HN, HH.")] = "HN-HH",
+    out: Out = Path("out/why"),
+) -> None:
+    """What closes the eye as a cable grows, in which order, and what each equaliser stage buys."""
+    from experiments.studies import why as study
+
+    near, dash, far = hosts.partition("-")
+    if not dash:
+        raise ValueError(f"--hosts must be two classes joined by a dash, for example HN-HH, got {hosts!r}")
+    with progress("why") as report:
+        answer = study.run(rate or study.RATES, gauge, (near, far), report)
+    columns = {
+        "rate": "rate", "length_m": "m", "loss_at_nyquist_db": "loss dB", "eye_height": "eye", "snr slicer alone": "slicer",
+        "snr CTLE": "+CTLE", "snr CTLE + FFE": "+FFE", "snr CTLE + FFE + DFE": "+DFE", "required_snr_db": "needed",
+        "salz": "bound",
+    }  # fmt: skip
+    show(answer.tables["why"], columns, "Slicer SNR in dB by equaliser stage")
+    order = {"rate": "rate", "reach_m": "reach m", "rank": "rank", "cause": "cause", "snr_gain_db": "gives back dB", "share": "share"}
+    show(answer.tables["order"], order, "What closes the eye at the reach")
+    finish(answer, out)
+
+
 def show(rows: Sequence[Row], columns: dict[str, str], title: str) -> None:
     """Print rows as a table."""
     from rich.console import Console

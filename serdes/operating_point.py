@@ -9,7 +9,7 @@ import numpy as np
 
 from dsp.distribution import Interference
 from dsp.equalizer import Taps, residual_interference
-from dsp.noise import Jitter
+from dsp.noise import autocorrelation, edge_jitter_autocovariance, sampling_jitter_autocovariance
 from dsp.response import PulseResponse
 from dsp.units import db_power
 from serdes.link import Link
@@ -112,40 +112,15 @@ def phases(link: Link, sp: Spectra, samples_per_symbol: int, shift: float = 0.0)
     h = with_transmit_taps(bare, link)
     noise = {"thermal": sp.noise_autocovariance()}
     if sp.aggressors:
-        noise["crosstalk"] = sp.crosstalk_autocovariance(mean_square)
+        noise["crosstalk"] = sp.crosstalk_autocovariance([a.tx.constellation.mean_square for a in link.aggressors])
     if link.tx.snr_db is not None:
         noise["Tx noise"] = 10 ** (-link.tx.snr_db / 10) * autocorrelation(bare)
     if link.tx.jitter.variance_ui2:
-        noise["Tx jitter"] = mean_square * _edge_jitter(edge, link)
+        noise["Tx jitter"] = edge_jitter_autocovariance(edge, link.tx.jitter, mean_square, link.tx.ffe.feed_forward)
     if link.rx.jitter.variance_ui2:
-        slope = autocorrelation(with_transmit_taps(edge - np.roll(edge, 1, axis=1), link))
-        noise["Rx jitter"] = mean_square * link.rx.jitter.variance_ui2 * _correlation(link.rx.jitter, WINDOW) * slope
+        slope = with_transmit_taps(edge - np.roll(edge, 1, axis=1), link)
+        noise["Rx jitter"] = sampling_jitter_autocovariance(slope, link.rx.jitter, mean_square)
     return Phases(h=h, bare=bare, edge=edge, noise=noise)
-
-
-def _correlation(jitter: Jitter, n: int) -> np.ndarray:
-    """Correlation of the jitter between instants 0, 1, ... symbols apart; periodic, to multiply a periodic autocovariance."""
-    k = np.arange(n)
-    return jitter.correlation ** np.minimum(k, n - k)
-
-
-def _edge_jitter(edge: np.ndarray, link: Link) -> np.ndarray:
-    """Autocovariance of sum_n J[n] d[n] g(t - nT) per mean square, d the steps of the transmitted waveform, J its jitter.
-
-    The covariance of J[n] d[n] is the product of that of the jitter and that of the steps; with independent edges only
-    lag 0 is left, with slow jitter the steps' own covariance turns g into the slope of the pulse.
-    """
-    c = np.zeros(edge.shape[1])
-    c[: len(link.tx.ffe.feed_forward)] = link.tx.ffe.feed_forward
-    steps = autocorrelation(c - np.roll(c, 1))
-    source = link.tx.jitter.variance_ui2 * _correlation(link.tx.jitter, c.size) * steps
-    power = np.abs(np.fft.rfft(edge, axis=1)) ** 2 * np.fft.rfft(source).real
-    return np.fft.irfft(power, edge.shape[1], axis=1)
-
-
-def autocorrelation(h: np.ndarray) -> np.ndarray:
-    """Periodic autocorrelation along the last axis, the same shape."""
-    return np.fft.irfft(np.abs(np.fft.rfft(h, axis=-1)) ** 2, h.shape[-1], axis=-1)
 
 
 def operating_point(link: Link, like: OperatingPoint | None = None) -> OperatingPoint:
@@ -294,8 +269,8 @@ def interference(link: Link, cursors: np.ndarray, variance: float) -> Interferen
 def _crosstalk(link: Link, sp: Spectra, offset: float) -> np.ndarray:
     """Autocovariance [V^2] of the aggressors at their own phases: as given, or the phase of largest variance (93A-33)."""
     total = np.zeros(WINDOW)
-    for row in aggressor_cursors(link, sp, offset):
-        total += link.tx.constellation.mean_square * autocorrelation(row)
+    for row, aggressor in zip(aggressor_cursors(link, sp, offset), link.aggressors, strict=True):
+        total += aggressor.tx.constellation.mean_square * autocorrelation(row)
     return total
 
 

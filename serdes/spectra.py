@@ -9,6 +9,7 @@ import numpy as np
 from channels.channel import Channel
 from dsp import filters
 from dsp.grid import Grid
+from dsp.noise import autocovariance
 from dsp.response import PulseResponse, pulse_response
 from serdes.link import Link, Transmitter
 
@@ -65,28 +66,17 @@ class Spectra:
         return PulseResponse(samples=p.samples, grid=grid, start=p.start + shift)
 
     def noise_autocovariance(self) -> np.ndarray:
-        """Autocovariance [V^2] of the receiver's and channel's noise at lags 0, 1, ... symbols, shape (WINDOW,)."""
-        return fold(self.noise, self.symbol_rate)
+        """Autocovariance [V^2] of the receiver's and channel's noise at lags 0, 1, ... symbols, shape (WINDOW,), periodic."""
+        return self._at_symbols(self.noise)
 
-    def crosstalk_autocovariance(self, mean_square: float) -> np.ndarray:
-        """Autocovariance [V^2] of all aggressors with their sampling phase averaged, shape (WINDOW,)."""
-        total = np.zeros(self.f.size)
-        for a in self.aggressors:
-            total += 2 * np.abs(a) ** 2 * self.symbol_rate
-        return mean_square * fold(total, self.symbol_rate)
+    def crosstalk_autocovariance(self, mean_squares: list[float]) -> np.ndarray:
+        """Autocovariance [V^2] of all aggressors with their sampling phase averaged, shape (WINDOW,), periodic."""
+        sent = zip(self.aggressors, mean_squares, strict=True)
+        return self._at_symbols(sum(2 * ms * np.abs(a) ** 2 * self.symbol_rate for a, ms in sent))
 
-
-def fold(density: np.ndarray, symbol_rate: float) -> np.ndarray:
-    """Autocovariance at whole symbols of a one-sided density given at steps of symbol_rate / `WINDOW`; shape (WINDOW,).
-
-    The aliases add (178A-19); the value at lag 0 is the integral of the density, by the trapezoid rule.
-    """
-    df = symbol_rate / WINDOW
-    weighted = density * df
-    weighted[0] /= 2
-    weighted[-1] /= 2
-    folded = np.bincount(np.arange(density.size) % WINDOW, weights=weighted, minlength=WINDOW)
-    return np.fft.fft(folded).real
+    def _at_symbols(self, density: np.ndarray) -> np.ndarray:
+        r = autocovariance(density, self.symbol_rate / WINDOW, 1 / self.symbol_rate, WINDOW // 2 + 1)
+        return np.concatenate([r, r[-2:0:-1]])
 
 
 def spectra(link: Link) -> Spectra:

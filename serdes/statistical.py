@@ -188,8 +188,15 @@ def _about_levels(about: np.ndarray, centre: np.ndarray, voltage: np.ndarray) ->
     step = voltage[1] - voltage[0]
     n = fft.next_fast_len(2 * voltage.size, real=True)
     spectrum = fft.rfft(about, n, axis=1)
-    k = np.arange(spectrum.shape[1])
-    moved = spectrum[None] * np.exp(-2j * np.pi * k / n * (centre / step)[..., None])
-    rows = fft.irfft(moved, n, axis=2)[..., : voltage.size]
-    rows = np.maximum(rows, 0)
-    return rows / np.maximum(rows.sum(axis=2, keepdims=True), 1e-300)
+    moved = spectrum[None] * _turns(-2 * np.pi / n * centre / step, spectrum.shape[1])
+    rows = fft.irfft(moved, n, axis=2, overwrite_x=True)[..., : voltage.size]
+    np.maximum(rows, 0, out=rows)
+    rows /= np.maximum(rows.sum(axis=2, keepdims=True), 1e-300)
+    return rows
+
+
+def _turns(angle: np.ndarray, n: int) -> np.ndarray:
+    """exp(j k angle) for k = 0 ... n-1 along a new last axis; from two short tables, which is several times faster."""
+    low = np.exp(1j * np.multiply.outer(angle, np.arange(64)))
+    high = np.exp(1j * np.multiply.outer(angle, 64 * np.arange(-(-n // 64))))
+    return (high[..., :, None] * low[..., None, :]).reshape(*angle.shape, -1)[..., :n]

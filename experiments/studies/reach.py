@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dsp.noise import Jitter
-from dsp.units import GBd, TB, GHz, db
+from dsp.units import GBd, GHz, TB, db, db_power
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
 from experiments.tiers import LANES_PER_GPU, TIERS, scale_up_bandwidth
@@ -25,7 +25,7 @@ QUESTION = "Why does copper stop after a few metres, sooner with every doubling 
 HOST_PAIRS = (("HL", "HL"), ("HL", "HN"), ("HN", "HN"), ("HN", "HH"))
 GAUGES = (26, 30)
 BRACKET = (0.05, 40.0)
-LENGTHS = tuple(float(x) for x in np.geomspace(0.1, 20, 15))
+LENGTHS = (0.1, 0.2, 0.4, *(float(x) for x in np.geomspace(0.6, 20, 17)))
 IDEAL: dict[str, Any] = {"tx.snr_db": None, "tx.jitter": Jitter(), "rx.converter": None}
 """The link without transmitter noise, jitter and converter."""
 LONG: dict[str, Any] = {"rx.equalizer.n_taps": 100, "rx.equalizer.n_precursors": 30}
@@ -59,10 +59,11 @@ def tasks(rates: Sequence[str], gauges: Sequence[int] = GAUGES, margin_db: float
 
 def definitions(s: Setup) -> dict[str, dict[str, Any]]:
     """The other readings of the standards' numbers that are in use, as changes to the link."""
-    assert s.tx.snr_db is not None  # noqa: S101 - every standard names it
-    power = 10 * np.log10(1 / s.tx.constellation.mean_square)
-    return {
-        "SNR_TX against signal power": {"tx.snr_db": s.tx.snr_db + float(power)},
+    changes: dict[str, dict[str, Any]] = {}
+    if s.tx.snr_db is not None:
+        power = float(db_power(1 / s.tx.constellation.mean_square))
+        changes["SNR_TX against signal power"] = {"tx.snr_db": s.tx.snr_db + power}
+    return changes | {
         "Gaussian clip, 5.33 sigma": {"rx.converter.clip_rule": "gaussian"},
         "every edge jitters alone": {"tx.jitter.correlation": 0.0},
     }
@@ -127,7 +128,8 @@ def run(
     """Solve every row on all cores and lay the reaches beside the standards, the market and the tiers."""
     solved = run_all(solve, tasks(rates or names(), gauges, margin_db), progress)
     order = {name: i for i, name in enumerate(names())}
-    solved.sort(key=lambda r: (order[r["task"].rate], r["task"].gauge, r["task"].hosts or ()))
+    pairs = {pair: i for i, pair in enumerate((None, *HOST_PAIRS))}
+    solved.sort(key=lambda r: (order[r["task"].rate], r["task"].gauge, pairs[r["task"].hosts]))
     rows = [r["row"] for r in solved]
     effects = _effects(solved)
     margins = [
@@ -166,7 +168,7 @@ def _tier_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         distance = f"{low:g}-{high:g} m" if high < 1000 else f"{low / 1000:g}-{high / 1000:g} km"
         bandwidth, basis = tier.bandwidth_label, tier.basis
         if tier.basis == "modelled":
-            distance = f"up to {fastest['reach_m']:.2f} m at {fastest['symbol_rate_gbd']:g} GBd ({fastest['hosts']} hosts)"
+            distance = f"up to {fastest['reach_m']:.2f} m at {fastest['symbol_rate_gbd']:.9g} GBd ({fastest['hosts']} hosts)"
             bandwidth = f"{fastest['per_gpu_tb_per_s']:g} TB/s per GPU, both directions ({LANES_PER_GPU} lanes each way)"
         table.append({
             "tier": tier.name, "medium": tier.medium, "distance": distance, "bandwidth": bandwidth, "basis": basis,
@@ -204,7 +206,7 @@ def _draw(solved: Sequence[dict[str, Any]], margin_db: float) -> Figure:
             ax.text(centre, 0.985, label, transform=ax.get_xaxis_transform(), ha="center", va="top", fontsize=8)
         shown = [r for r in solved if r["task"].gauge == GAUGES[0]] or list(solved)
         for k, r in enumerate(shown):
-            rate = f"{r['row']['symbol_rate_gbd']:g} GBd"
+            rate = f"{r['row']['symbol_rate_gbd']:.9g} GBd"
             ax.plot(
                 LENGTHS, np.maximum(r["margins"], -14), color=plot.COLOURS[k % 8], linestyle=plot.STYLES[k % 6],
                 label=f"{r['task'].label}, {rate}: {r['row']['reach_m']:.2f} m",

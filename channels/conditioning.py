@@ -1,0 +1,265 @@
+"""From the samples of a two-port on any grid to its response at any frequency, each step named, switchable and reported.
+
+Steps, in order: reciprocity, passivity, DC point, bulk delay removed, cubic interpolation, delay restored, taper at the band edge,
+nothing beyond it. Sorting is done on reading (`channels.touchstone`). Causality is measured and never repaired.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from channels import causality
+from channels.touchstone_data import Finding
+from dsp import check
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
+
+DC_METHODS = ("auto", "series_resistance", "blocked")
+UNIFORM = 1e-6  # relative spread of the steps of a uniform grid
+CLIP_LIMIT = 1e-3  # a larger excess over 1 is a wrong measurement: clipping it would hide the fault
+PASSIVE, RECIPROCAL = 1e-4, 1e-3
+EARLY_ENERGY = 0.01  # fraction of the energy before time zero that counts as non-causal
+RISING = 0.9  # |S21| starting below this part of its later maximum has no path at DC
+N_FIT = 16  # points of the low-frequency fit
+N_FILL = 8  # points put below the first one of the data
+N_TIME = 4096  # points of the grid that time-domain measures use
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditioning:
+    """Choices of the steps.
+
+    ``dc``: "auto" keeps a DC point that is there and else extrapolates the loss of a line by its skin effect, or takes 0 for a
+    path that rises from DC (crosstalk, DC block); "series_resistance" takes S21 = 2 sqrt(z1 z2) / (z1 + z2 + R) with the
+    ``dc_resistance`` R [ohm] of the loop; "blocked" an open. ``remove_delay`` before interpolation. ``taper``: fraction of the
+    band under a raised-cosine edge, 0 none. ``clip_passivity`` clips singular values at 1 where the excess is under 1e-3 and
+    refuses more. ``average_reciprocity`` puts (S12 + S21) / 2 in both.
+    """
+
+    dc: str = "auto"
+    dc_resistance: float = 0.0
+    remove_delay: bool = True
+    taper: float = 0.0
+    clip_passivity: bool = False
+    average_reciprocity: bool = False
+
+    def __post_init__(self) -> None:
+        check.one_of(self, "dc", self.dc, DC_METHODS)
+        check.not_negative(self, "dc_resistance", self.dc_resistance, "ohm")
+        if self.dc_resistance and self.dc != "series_resistance":
+            raise check.fail(self, "dc_resistance", "0 unless dc is series_resistance", self.dc_resistance)
+        check.between(self, "taper", self.taper, 0, 0.5)
+        for name in ("remove_delay", "clip_passivity", "average_reciprocity"):
+            check.instance(self, name, getattr(self, name), bool)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Conditioned:
+    """A two-port ready for any frequency: ``response(f)``; made by `condition`.
+
+    ``delay`` [s] is the bulk delay removed for interpolation, ``dc_method`` says where S(0) comes from.
+    """
+
+    f_max: float
+    delay: float
+    dc_method: str
+    taper: float
+    findings: tuple[Finding, ...]
+    spline: CubicSpline = field(repr=False)
+    removed: float
+
+    def response(self, f: np.ndarray) -> np.ndarray:
+        """S (2, 2, n_f) at ``f`` [Hz], 0 or more, on the references of the data; 0 beyond the last point of the data."""
+        f = np.asarray(f, float)
+        s = np.zeros((2, 2, f.size), complex)
+        inside = f <= self.f_max * (1 + 1e-12)
+        g = np.minimum(f[inside], self.f_max)
+        s[:, :, inside] = self.spline(g) * np.exp(-2j * np.pi * g * self.removed)
+        if self.taper:
+            start = (1 - self.taper) * self.f_max
+            s *= np.cos(np.pi / 2 * np.clip((f - start) / (self.f_max - start), 0, 1)) ** 2
+        return s
+
+    def leading_edge(self, level: float = 0.05) -> float:
+        """Time [s] at which the step response of S21 first reaches ``level`` of its highest value; negative if before time zero.
+
+        The record is centred on the bulk delay, and a Gaussian filter to a third of the band keeps its end from ringing.
+        """
+        from scipy import fft
+
+        f = np.linspace(0, self.f_max, N_TIME + 1)
+        shaped = self.response(f)[1, 0] * np.exp(2j * np.pi * f * self.delay - (2 * f / self.f_max) ** 2)
+        step = np.cumsum(np.roll(fft.irfft(shaped), N_TIME))
+        goal = level * step[np.argmax(np.abs(step))]
+        k = int(np.argmax(step * np.sign(goal) >= abs(goal)))
+        before = step[k - 1] if k else 0.0
+        position = k - 1 + (goal - before) / (step[k] - before) if step[k] != before else k
+        # a sample of the sum holds what has come in until half a step after its time
+        return float((position + 0.5 - N_TIME) / (2 * self.f_max) + self.delay)
+
+    def early_energy(self) -> float:
+        """Fraction of the energy of S21's impulse response before time zero (`causality.energy_before_zero`)."""
+        step = min(self.f_max / N_TIME, 0.125 / abs(self.delay) if self.delay else np.inf)
+        f = np.arange(int(self.f_max / step) + 1) * step
+        return causality.energy_before_zero(f, self.response(f)[1, 0])
+
+
+def is_uniform(f: np.ndarray) -> bool:
+    """Whether the steps of ``f`` are equal."""
+    steps = np.diff(f)
+    return bool(steps.size and np.ptp(steps) <= UNIFORM * np.mean(steps))
+
+
+def bulk_delay(f: np.ndarray, transfer: np.ndarray) -> float:
+    """Delay [s] from the phase between neighbouring points, weighted by energy; on a uniform grid known within +-1 / (2 step).
+
+    First from the finer half of the steps, where the phase cannot have wrapped, then refined with all of them.
+    """
+    steps = np.diff(f)
+    product = transfer[1:] * transfer[:-1].conj()
+    fine = steps <= np.median(steps) * (1 + UNIFORM)
+    delay = 0.0
+    for chosen in (fine, np.ones_like(fine)):
+        turned = product * np.exp(2j * np.pi * steps * delay)
+        weight = np.abs(product) * chosen
+        if np.sum(weight * steps) > 0:
+            # the mean vector first: single angles of noisy points wrap, their sum does not
+            centre = np.angle(np.sum(turned * chosen))
+            angle = centre + np.angle(turned * np.exp(-1j * centre))
+            delay -= float(np.sum(weight * angle * steps) / np.sum(weight * steps**2)) / (2 * np.pi)
+    return delay
+
+
+def passivity_findings(f: np.ndarray, s: np.ndarray) -> tuple[float, float, int, tuple[Finding, ...]]:
+    """Largest singular value, the frequency [Hz] where it is, the number of points beyond 1 + 1e-4, and what to say."""
+    largest = np.linalg.svd(np.moveaxis(s, -1, 0), compute_uv=False)[:, 0]
+    k, n = int(np.argmax(largest)), int(np.count_nonzero(largest > 1 + PASSIVE))
+    text = f"not passive: largest singular value {largest[k]:.6g} at {f[k]:g} Hz, {n} of {f.size} points beyond 1"
+    return float(largest[k]), float(f[k]), n, (Finding("not-passive", text),) if n else ()
+
+
+def condition(f: np.ndarray, s: np.ndarray, reference: tuple[float, float], choices: Conditioning) -> Conditioned:
+    """Prepare a two-port ``s`` (2, 2, n_f) on ascending ``f`` [Hz] and real ``reference`` [ohm] for any frequency.
+
+    Raises ValueError for fewer than 2 points and for an excess over passivity that clipping must not hide.
+    """
+    from scipy.interpolate import CubicSpline
+
+    if f.size < 2:
+        raise check.fail("condition", "f", "2 points or more; a time response needs a grid from near DC", f"{f.size} point")
+    findings = []
+    reciprocity = causality.reciprocity(s)
+    if reciprocity > RECIPROCAL:
+        findings.append(
+            Finding("not-reciprocal", f"|S12 - S21| reaches {reciprocity:.3g}: amplifier, or a port order mixed up?")
+        )
+    if choices.average_reciprocity:
+        s = (s + s.swapaxes(0, 1)) / 2
+    if choices.clip_passivity:
+        s = _clipped(s)
+    delay = bulk_delay(f, s[1, 0])
+    removed = delay if choices.remove_delay else 0.0
+    s = s * np.exp(2j * np.pi * f * removed)
+    below, low, method, found = _low_end(f, s, reference, choices)
+    findings += found
+    if not is_uniform(f):
+        findings.append(Finding("non-uniform", "non-uniform frequency grid: resampled by cubic interpolation", "info"))
+    keep = f > 0
+    spline = CubicSpline(np.concatenate([below, f[keep]]), np.concatenate([low, s[:, :, keep]], axis=-1), axis=-1)
+    return Conditioned(
+        f_max=float(f[-1]),
+        delay=delay,
+        removed=removed,
+        dc_method=method,
+        taper=choices.taper,
+        findings=tuple(findings),
+        spline=spline,
+    )
+
+
+def _clipped(s: np.ndarray) -> np.ndarray:
+    u, values, v = np.linalg.svd(np.moveaxis(s, -1, 0))
+    if np.max(values) > 1 + CLIP_LIMIT:
+        raise check.fail("Conditioning", "clip_passivity", "off where the excess over 1 exceeds 1e-3", float(np.max(values)))
+    return np.moveaxis((u * np.minimum(values, 1)[:, None, :]) @ v, 0, -1)
+
+
+def _low_end(
+    f: np.ndarray, s: np.ndarray, reference: tuple[float, float], choices: Conditioning
+) -> tuple[np.ndarray, np.ndarray, str, list[Finding]]:
+    """Points from 0 to below the first positive frequency: real at 0, graded towards it; and how S(0) was found.
+
+    The path below the first point follows ln S21 = c0 + c1 sqrt(jf) + c2 jf with real c (resistance, skin effect, delay), scaled
+    to meet the first point. Everything else goes to its DC value with even real and odd imaginary part.
+    """
+    findings: list[Finding] = []
+    positive = f > 0
+    fp, sp = f[positive], s[:, :, positive]
+    first, has_dc = fp[0], f[0] == 0
+    through = np.abs(sp[1, 0])
+    rising = through[0] < RISING * np.max(through)
+    if has_dc:
+        dc = np.abs(s[:, :, 0]) * np.where(s[:, :, 0].real < 0, -1, 1)
+        method = "from the data"
+        worst = float(np.max(np.abs(s[:, :, 0].imag)))
+        if worst > 1e-3:
+            findings.append(Finding("dc-complex", f"S at 0 Hz has imaginary parts up to {worst:.3g}: its magnitude is used"))
+    else:
+        # even real part: a parabola through the first two points
+        dc = sp[:, :, 0].real
+        if fp.size > 1:
+            dc = dc + (sp[:, :, 0].real - sp[:, :, 1].real) * first**2 / (fp[1] ** 2 - first**2)
+        dc = np.clip(dc, -1, 1)
+        method = "real part extrapolated evenly (the path rises from DC)"
+        for out, into in ((1, 0), (0, 1)):
+            if np.abs(sp[out, into, 0]) < RISING * np.max(np.abs(sp[out, into])):
+                dc[out, into] = 0.0
+    if choices.dc == "series_resistance":
+        (z1, z2), r = reference, choices.dc_resistance
+        dc = np.array([[z2 + r - z1, 2 * np.sqrt(z1 * z2)], [2 * np.sqrt(z1 * z2), z1 + r - z2]]) / (z1 + z2 + r)
+        method = f"series resistance of {r:g} ohm"
+    elif choices.dc == "blocked":
+        dc, method = np.eye(2), "blocked (open)"
+    x = first * (np.arange(N_FILL) / N_FILL) ** 2
+    low = dc[:, :, None] + (sp[:, :, :1].real - dc[:, :, None]) * (x / first) ** 2 + 1j * sp[:, :, :1].imag * (x / first)
+    if not rising and choices.dc != "blocked":
+        for out, into in ((1, 0), (0, 1)):
+            known = dc[out, into] if has_dc or choices.dc != "auto" else None
+            if np.min(np.abs(sp[out, into, : min(N_FIT, fp.size)])) > 0 and known != 0:
+                dc_value, path = _skin_effect(fp, sp[out, into], x, known)
+                low[out, into] = path
+                dc[out, into] = dc_value
+        if not has_dc and choices.dc == "auto":
+            method = "extrapolated: ln S21 = c0 + c1 sqrt(jf) + c2 jf fitted to the lowest points"
+    if not has_dc:
+        text = f"no DC point, data begin at {f[0]:g} Hz: S(0) {method}, S21(0) = {dc[1, 0]:.4g}"
+        findings.append(Finding("no-dc", text))
+    return x, low, method, findings
+
+
+def _skin_effect(f: np.ndarray, h: np.ndarray, x: np.ndarray, known: float | None) -> tuple[float, np.ndarray]:
+    """DC value and values at ``x`` below ``f[0]`` of a path ``h`` with resistance, skin effect and delay."""
+    n = min(N_FIT, f.size)
+    n = max(2, min(n, int(np.searchsorted(f, 10 * f[0], side="right"))))
+    n = min(n, f.size)
+    sign = -1.0 if (known if known is not None else h[0].real) < 0 else 1.0
+    log = np.log(np.abs(h[:n])) + 1j * np.unwrap(np.angle(sign * h[:n]))
+    terms = np.stack([np.ones(n), np.sqrt(1j * f[:n] / f[0]), 1j * f[:n] / f[0]], axis=1)
+    target = log
+    if known is not None:
+        target, terms = log - np.log(abs(known)), terms[:, 1:]
+    real = np.linalg.lstsq(np.vstack([terms.real, terms.imag]), np.concatenate([target.real, target.imag]), rcond=None)[0]
+    c0, c1, c2 = real if known is None else (np.log(abs(known)), *real)
+    c0 = min(c0, 0.0) if known is None else c0  # a passive path does not gain at DC
+
+    def model(g: np.ndarray) -> np.ndarray:
+        return c0 + c1 * np.sqrt(1j * g / f[0]) + c2 * 1j * g / f[0]
+
+    # what the model misses at the first point fades out evenly in loss and oddly in phase
+    miss = log[0] - model(f[:1])[0]
+    y = x / f[0]
+    return float(sign * np.exp(c0)), sign * np.exp(model(x) + miss.real * y**2 + 1j * miss.imag * y)
