@@ -1,7 +1,7 @@
 """From the samples of a two-port on any grid to its response at any frequency, each step named, switchable and reported.
 
-Steps, in order: reciprocity, passivity, DC point, bulk delay removed, cubic interpolation, delay restored, taper at the band edge,
-nothing beyond it. Sorting is done on reading (`channels.touchstone`). Causality is measured and never repaired.
+Steps, in order: reciprocity, passivity, bulk delay removed, DC point, cubic interpolation, delay restored, taper at the band
+edge, nothing beyond it. Sorting is done on reading (`channels.touchstone`). Causality is measured and never repaired.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Conditioned:
         return s
 
     def leading_edge(self, level: float = 0.05) -> float:
-        """Time [s] at which the step response of S21 first reaches ``level`` of its highest value; negative if before time zero.
+        """Time [s] at which the step response of S21 first reaches ``level`` of its highest value; may be negative.
 
         The record is centred on the bulk delay, and a Gaussian filter to a third of the band keeps its end from ringing.
         """
@@ -193,8 +193,8 @@ def _low_end(
 ) -> tuple[np.ndarray, np.ndarray, str, list[Finding]]:
     """Points from 0 to below the first positive frequency: real at 0, graded towards it; and how S(0) was found.
 
-    The path below the first point follows ln S21 = c0 + c1 sqrt(jf) + c2 jf with real c (resistance, skin effect, delay), scaled
-    to meet the first point. Everything else goes to its DC value with even real and odd imaginary part.
+    The path below the first point follows ln S21 = c0 + c1 sqrt(jf) + c2 jf with real c (resistance, skin effect, delay) and is
+    scaled to meet the first point. Everything else goes to its DC value with even real and odd imaginary part.
     """
     findings: list[Finding] = []
     positive = f > 0

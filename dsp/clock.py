@@ -1,8 +1,7 @@
 """Clock recovery: where a timing loop settles, how fast it follows, and how it is known to have settled.
 
-Phases are in unit intervals after the peak of the pulse; frequencies are relative to the symbol rate. The Mueller-Muller detector
-is ``e[k] = y[k] a[k-1] - y[k-1] a[k]`` (K. H. Mueller and M. Muller, IEEE Trans. Commun. 24, 1976, type A): positive means that
-the samples come too early.
+Phases are in unit intervals after the peak of the pulse; frequencies are relative to the symbol rate. The detector is
+``e[k] = y[k] a[k-1] - y[k-1] a[k]`` (K. H. Mueller and M. Muller, IEEE Trans. Commun. 24, 1976): positive means too early.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dsp import check
 
 SCAN = 32
 """Points per unit interval among which the zeros of the S-curve are looked for."""
-REACH = 2
+REACH = 3
 """Unit intervals to either side of the peak that are searched."""
 
 Pulse = Callable[[np.ndarray], np.ndarray]
@@ -42,9 +41,9 @@ class IdealClock:
 class MuellerMuller:
     """Second-order loop around the Mueller-Muller detector, on samples before the feed-forward equaliser.
 
-    ``bandwidth``: one-sided noise bandwidth of the loop over the symbol rate, B_n T. ``damping``: 1 is critical. ``latency``: symbols
-    by which the correction is late, in addition to the wait for the decision. Latency times bandwidth beyond about 0.1 peaks, beyond
-    about 0.3 oscillates.
+    ``bandwidth``: one-sided noise bandwidth of the loop over the symbol rate, B_n T. ``damping``: 1 is critical. ``latency``:
+    symbols by which the correction is late, besides the wait for the decision. All delay times bandwidth beyond about 0.1
+    peaks, beyond about 0.3 oscillates.
     """
 
     bandwidth: float = 1e-4
@@ -61,15 +60,15 @@ class MuellerMuller:
     def sampling_phase(self, pulse: np.ndarray, samples_per_symbol: int) -> float | None:
         """Phase [UI] after the largest sample where the loop settles: pre- and post-cursor are equal there.
 
-        ``pulse``: upright, one period of a periodic pulse at ``samples_per_symbol``. Of several stable zeros the one nearest the
-        peak; None where there is none within `REACH`, as when no signal arrives.
+        ``pulse``: upright, one period of a periodic pulse at ``samples_per_symbol``. Of several stable zeros the nearest to
+        the peak; None where there is none within `REACH`, as when no signal arrives.
         """
         peak = int(np.argmax(np.abs(pulse))) / samples_per_symbol
         found = lock_phase(lambda tau: sampled_pulse(pulse, samples_per_symbol, tau), peak)
         return None if found is None else found - peak
 
     def gains(self, detector_gain: float) -> tuple[float, float]:
-        """Proportional gain [UI per detector unit] and integral gain [the same, per symbol] for a ``detector_gain`` [unit per UI].
+        """Proportional and integral gain [UI per detector unit, the latter per symbol] for a ``detector_gain`` [unit per UI].
 
         From noise bandwidth and damping (M. Rice, Digital Communications: A Discrete-Time Approach, C.61; the continuous-time
         form B_n = w_n (damping + 1/(4 damping)) / 2 is F. M. Gardner's, Phaselock Techniques, 3rd ed., 6.2).
@@ -82,8 +81,8 @@ class MuellerMuller:
     def jitter_transfer(self, f_relative: np.ndarray, decision_delay: int = 0) -> np.ndarray:
         """Complex transfer from the phase of the data to that of the samples, shape of ``f_relative`` = f / symbol rate.
 
-        G / (1 + G) with G = (k_p + k_i / (1 - z^-1)) z^-(1 + delay) / (1 - z^-1), delay = `latency` + ``decision_delay``; linear, so for
-        small jitter. 1 at f = 0.
+        G / (1 + G) with G = (k_p + k_i / (1 - z^-1)) z^-(1 + delay) / (1 - z^-1), delay = `latency` + ``decision_delay``;
+        for small jitter. 1 at f = 0.
         """
         proportional, integral = self.gains(1.0)
         z1 = np.exp(-2j * np.pi * np.asarray(f_relative, float))
@@ -136,7 +135,7 @@ def s_curve(pulse_at: Pulse, tau: np.ndarray, mean_square: float) -> np.ndarray:
 
 
 def lock_phase(pulse_at: Pulse, peak: float) -> float | None:
-    """Stable zero of the S-curve nearest ``peak`` [UI], where it falls through zero; None where there is none within `REACH`."""
+    """Stable zero of the S-curve nearest ``peak`` [UI], where it falls through zero; None if there is none within `REACH`."""
     tau = peak + np.arange(-REACH * SCAN, REACH * SCAN + 1) / SCAN
     curve = s_curve(pulse_at, tau, 1.0)
     falls = np.flatnonzero((curve[:-1] > 0) & (curve[1:] <= 0))
@@ -147,7 +146,7 @@ def lock_phase(pulse_at: Pulse, peak: float) -> float | None:
 
 
 def detector_gain(pulse_at: Pulse, tau: float, mean_square: float) -> float:
-    """How much the detector answers to sampling early, -dS/dtau [unit of the pulse per UI] at ``tau`` [UI]; mean over 1/16 UI."""
+    """Answer of the detector to sampling early, -dS/dtau [unit of the pulse per UI] at ``tau`` [UI]; mean over 1/16 UI."""
     early, late = s_curve(pulse_at, np.array([tau - 1 / 32, tau + 1 / 32]), mean_square)
     return float((early - late) * 16)
 

@@ -1,0 +1,1 @@
+"""Questions put to the libraries: studies, and the command line that runs them."""

@@ -73,6 +73,49 @@ def why(
     finish(answer, out)
 
 
+@app.command()
+def eye(
+    file: Annotated[Path, typer.Argument(help="A Touchstone file (.s4p, .s2p, .ts), or a link in TOML.")],
+    rate: Annotated[str, typer.Option(help="Lane rate whose transmitter and receiver are used: 56G, 112G, 224G, ...")] = "112G",
+    ports: Annotated[str | None, typer.Option(help="Port order in+,in-,out+,out-, counted from 1; by default found in the data.")] = None,
+    packages: Annotated[bool, typer.Option(help="Put the standard's die and package at both ends.")] = True,
+    fext: Annotated[list[Path] | None, typer.Option(help="Far-end crosstalk file; may be repeated.")] = None,
+    next_: Annotated[list[Path] | None, typer.Option("--next", help="Near-end crosstalk file; may be repeated.")] = None,
+    counted: Annotated[int | None, typer.Option(help="Count errors over so many symbols, clock loop closed, instead of the statistical engine.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the counted run.")] = 1,
+    error_ratio: Annotated[float | None, typer.Option(help="Error ratio the eye is judged by; by default the standard's.")] = None,
+    out: Out = Path("out/eye"),
+) -> None:
+    """The equalised eye of a channel file, or of a link described in TOML."""
+    from dataclasses import replace
+
+    from experiments.studies import eye as study
+    from serdes.setups import setup
+
+    if file.suffix.lower() == ".toml":
+        case = study.from_toml(file, error_ratio or setup(rate).error_ratio)
+    else:
+        case = study.from_file(file, rate, _port_map(ports), packages, fext or (), next_ or ())
+        case = replace(case, error_ratio=error_ratio or case.error_ratio)
+    with progress("eye") as report:
+        answer = study.run(case, counted, seed, report)
+    columns = {"eye": "eye", "height": "height", "height_mv": "mV", "width_ui": "width UI", "state": "state"}
+    show(answer.tables["eye"], columns, f"Openings at an error ratio of {case.error_ratio:g}")
+    finish(answer, out)
+
+
+def _port_map(ports: str | None) -> Any:
+    from channels.port_map import PortMap
+
+    if ports is None:
+        return None
+    numbers = [part.strip() for part in ports.split(",")]
+    if len(numbers) != 4 or not all(part.isdigit() for part in numbers):
+        raise ValueError(f"--ports must be four port numbers in+,in-,out+,out-, for example 1,3,2,4, got {ports!r}")
+    a, b, c, d = (int(part) for part in numbers)
+    return PortMap(inputs=((a, b),), outputs=((c, d),))
+
+
 def show(rows: Sequence[Row], columns: dict[str, str], title: str) -> None:
     """Print rows as a table."""
     from rich.console import Console
@@ -103,16 +146,24 @@ def finish(answer: Answer, out: Path) -> None:
 
 @contextmanager
 def progress(name: str) -> Iterator[Progress]:
-    """A progress bar with the time left, on standard error."""
+    """A progress bar with the time left, on standard error, from the first report on."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     bar = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True)
     )
-    with bar:
-        task = bar.add_task(name, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+    def report(done: int, total: int) -> None:
+        if not bar.task_ids:
+            bar.add_task(name, total=total)
+            bar.start()
+        bar.update(bar.task_ids[0], completed=done)
+
+    try:
+        yield report
+    finally:
+        bar.stop()
 
 
 def main() -> None:

@@ -20,15 +20,17 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What a study found. ``tables``: rows by name; ``figures``: a drawing function by name; ``notes``: what to read with them."""
+    """What a study found. ``tables``: rows by name; ``figures``: a drawing function by name; ``notes``: what to read with them;
+    ``texts``: further files by name, such as the link that was run."""
 
     question: str
     tables: Mapping[str, Sequence[Row]]
     figures: Mapping[str, Callable[[], Figure]]
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[str] = ()
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, folder: Path) -> list[Path]:
-        """Write each table as CSV, all of them as ``<name>.json``-free text in one JSON, each figure as PNG. Returns the paths.
+        """Write each table as CSV, all tables in one JSON, each figure as PNG, each text as it is. Returns the paths.
 
         Raises OSError, with the path, where the folder can't be written.
         """
@@ -42,6 +44,9 @@ class Answer:
         content = {"question": self.question, "notes": list(self.notes), "tables": {k: list(map(dict, v)) for k, v in self.tables.items()}}
         summary.write_text(json.dumps(_plain(content), indent=1, allow_nan=False) + "\n", encoding="utf-8")
         written.append(summary)
+        for name, text in self.texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+            written.append(folder / name)
         for name, draw in self.figures.items():
             path = folder / f"{name}.png"
             draw().savefig(path)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dsp.clock import IdealClock
 from dsp.distribution import Interference
 from dsp.equalizer import Taps, residual_interference
 from dsp.noise import autocorrelation, edge_jitter_autocovariance, sampling_jitter_autocovariance
@@ -31,6 +32,7 @@ class OperatingPoint:
     ``taps``: of the receiver. ``full_scale`` [V]: of the converter, None without one. ``variances``: of the decision error
     by cause, in squared symbol units. ``pulse``: at the sampler, `FINE` samples a symbol, sample ``main`` * `FINE` at the
     sampling instant. ``residual``: interference left by the taps at whole symbols, shape (WINDOW,), main cursor at ``main``.
+    ``locks``: whether the clock has a phase to settle at; where not, the phase of least error stands in.
     """
 
     link: Link
@@ -47,6 +49,7 @@ class OperatingPoint:
     variances: dict[str, float]
     pulse: PulseResponse
     residual: np.ndarray
+    locks: bool
 
     @property
     def closed(self) -> bool:
@@ -134,12 +137,16 @@ def operating_point(link: Link, like: OperatingPoint | None = None) -> Operating
     gain, low_gain = _best_gains(link, base, like)
     sp = base if link.rx.ctle is None else base.filtered(link.rx.ctle.transfer(base.f, gain, low_gain))
     coarse = phases(link, sp, FINE)
-    offset = _sampling_offset(link, sp, coarse)
+    recovered = _recovered_phase(link, coarse)
+    offset = _least_error_phase(link, coarse) if recovered is None else recovered
     ph = phases(link, sp, LEAST, shift=offset / link.symbol_rate)
-    return _settle(link, sp, ph, offset, gain, low_gain)
+    locks = recovered is not None or isinstance(link.rx.clock, IdealClock)
+    return _settle(link, sp, ph, offset, gain, low_gain, locks)
 
 
-def _settle(link: Link, sp: Spectra, ph: Phases, offset: float, gain: float, low_gain: float) -> OperatingPoint:
+def _settle(
+    link: Link, sp: Spectra, ph: Phases, offset: float, gain: float, low_gain: float, locks: bool
+) -> OperatingPoint:
     """The operating point at a sampling phase ``offset`` [UI] into the window."""
     mean_square = link.tx.constellation.mean_square
     h = ph.h[0]
@@ -181,6 +188,7 @@ def _settle(link: Link, sp: Spectra, ph: Phases, offset: float, gain: float, low
         variances=variances,
         pulse=pulse,
         residual=residual,
+        locks=locks,
     )
 
 
@@ -236,16 +244,17 @@ def _phase_errors(link: Link, ph: Phases) -> list[float]:
     ]
 
 
-def _sampling_offset(link: Link, sp: Spectra, ph: Phases) -> float:
-    """Sampling phase [UI] into the window, by the link's clock."""
+def _recovered_phase(link: Link, ph: Phases) -> float | None:
+    """Sampling phase [UI] into the window at which the link's clock settles, None where it names none."""
     n_phases = ph.h.shape[0]
     wave = ph.h.T.reshape(-1)
-    peak = int(np.argmax(np.abs(wave))) / n_phases
-    clock = link.rx.clock
-    fixed = clock.sampling_phase(wave * np.sign(wave[int(peak * n_phases)] or 1), n_phases)
-    if fixed is not None:
-        return (peak + fixed) % 1
-    return int(np.argmin(_phase_errors(link, ph))) / n_phases
+    peak = int(np.argmax(np.abs(wave)))
+    phase = link.rx.clock.sampling_phase(wave * (np.sign(wave[peak]) or 1.0), n_phases)
+    return None if phase is None else (peak / n_phases + phase) % 1
+
+
+def _least_error_phase(link: Link, ph: Phases) -> float:
+    return int(np.argmin(_phase_errors(link, ph))) / ph.h.shape[0]
 
 
 def at_converter(link: Link, h: np.ndarray, variance: float) -> Interference:

@@ -33,6 +33,7 @@ _MODULES = {
     "channels.copper": ("CopperChannel", "Die", "Package", "Trace", "Connector", "ShuntCapacitor", "SeriesInductor"),
     "channels.lines": ("StandardLine", "Twinax"),
     "channels.crosstalk": ("FarEndCrosstalk", "NearEndCrosstalk"),
+    "channels.conditioning": ("Conditioning",),
     "channels.file_network": ("FileNetwork",),
     "channels.port_map": ("PortMap",),
 }
@@ -175,15 +176,16 @@ def _decode_table(table: dict[str, Any], hint: Any, path: str) -> Any:
     for key in table:
         if key != "type" and key not in names:
             raise ValueError(f"{path}: unknown key {key!r}{suggestion(key, names)}")
-    required = [
-        f.name for f in fields if f.default is dataclasses.MISSING and f.default_factory is dataclasses.MISSING
-    ]
-    for key in required:
-        if key not in table:
-            raise ValueError(f"{path}: {key!r} is missing")
+    required = [f.name for f in fields if f.default is f.default_factory is dataclasses.MISSING]
+    missing = [key for key in required if key not in table]
+    make: typing.Callable[..., Any] = cls
+    if missing and "path" in table and hasattr(cls, "open"):
+        make = cls.open  # a file by its path alone: its hash and port map are found
+    elif missing:
+        raise ValueError(f"{path}: {missing[0]!r} is missing")
     hints = _hints(cls)
     arguments = {k: _decode(v, hints.get(k), f"{path}.{k}") for k, v in table.items() if k != "type"}
-    return _built(lambda: cls(**arguments), path)
+    return _built(lambda: make(**arguments), path)
 
 
 def _built(make: typing.Callable[[], Any], path: str) -> Any:

@@ -48,7 +48,6 @@ class Statistical:
     def run(self, link: Link) -> LinkResult:
         """Error ratios, SNR, budget and eye of ``link``. A closed eye or a dead channel is a result with its reason."""
         point = operating_point(link)
-        lock = Lock(locked=not point.closed, reason="settled at the operating point", phase_ui=point.phase_ui)
         if point.closed:
             n = link.tx.constellation.n
             return LinkResult(
@@ -67,7 +66,7 @@ class Statistical:
         noise = at_slicer(point)
         ser, ber = pam_error_ratios(link.tx.constellation, link.tx.constellation.thresholds, 1.0, noise)
         eyes = {"slicer": statistical_eye(point, self.n_phases, self.n_bins, self.max_cursors)} if self.eye else {}
-        open_eye = worst_case_gap(point) > 0
+        outcome, reason = _outcome(point)
         return LinkResult(
             link=link,
             engine=self,
@@ -76,23 +75,22 @@ class Statistical:
             ber=ber,
             snr_db=point.snr_db,
             eyes=eyes,
-            lock=lock,
-            outcome="ok" if open_eye else "closed eye",
-            reason="" if open_eye else _closed_reason(point),
+            lock=Lock(locked=point.locks, reason="the clock settles here" if point.locks else reason, phase_ui=point.phase_ui),
+            outcome=outcome,
+            reason=reason,
             post_fec=None if link.fec is None else link.fec.codeword_failure(ber),
         )
 
 
-def worst_case_gap(point: OperatingPoint) -> float:
-    """Smallest half-spacing of the levels minus twice the rms decision error: not above zero, no eye is worth drawing."""
-    levels = point.link.tx.constellation.array
-    return float(np.min(np.diff(levels))) / 2 - 2 * math.sqrt(point.mean_square_error)
-
-
-def _closed_reason(point: OperatingPoint) -> str:
+def _outcome(point: OperatingPoint) -> tuple[str, str]:
+    """(outcome, reason): "ok", "no lock" where the clock has nowhere to settle, "closed eye" where the levels run together."""
+    if not point.locks:
+        return "no lock", "the timing detector has no stable zero near the peak of the pulse; the phase of least error stands in"
     rms = math.sqrt(point.mean_square_error)
     gap = float(np.min(np.diff(point.link.tx.constellation.array)))
-    return (
+    if rms < gap / 4:
+        return "ok", ""
+    return "closed eye", (
         f"the rms decision error is {rms:.3g} of the outer level, more than a quarter of the level spacing {gap:.3g}; "
         f"most of it is {point.binding} ({100 * point.shares()[point.binding]:.0f} %)"
     )

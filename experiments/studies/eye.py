@@ -1,0 +1,157 @@
+"""The equalised eye of somebody's own channel file, or of a link described in TOML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from channels.copper import CopperChannel
+from channels.file_network import FileNetwork, check_rate
+from channels.network import MultiPort
+from channels.port_map import PortMap
+from dsp.clock import MuellerMuller
+from dsp.units import GBd, db
+from experiments.study import Answer
+from serdes import serialize
+from serdes.link import Aggressor, Link
+from serdes.setups import Setup, setup
+from serdes.simulate import simulate
+from serdes.statistical import Statistical
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from serdes.result import LinkResult
+
+QUESTION = "What does the receiver's eye look like behind this channel?"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A link to look at, the error ratio its eye is judged by, and what was noticed on the way in."""
+
+    name: str
+    link: Link
+    error_ratio: float
+    notes: tuple[str, ...] = ()
+
+
+def from_file(
+    path: Path, rate: str, port_map: PortMap | None = None, packages: bool = True,
+    far_end: Sequence[Path] = (), near_end: Sequence[Path] = (),
+) -> Case:  # fmt: skip
+    """A channel file between the transmitter and receiver of lane rate ``rate``.
+
+    ``packages``: the standard's die and package at both ends. ``far_end``, ``near_end``: crosstalk files, from the aggressor's
+    transmitter to the victim's receiver. Raises ValueError that names the file, line and cause.
+    """
+    s = setup(rate)
+    through = FileNetwork.open(path, port_map)
+    notes = _findings(through, s)
+    aggressors = []
+    for file, amplitude in [(f, s.far_end_amplitude) for f in far_end] + [(f, s.near_end_amplitude) for f in near_end]:
+        network = FileNetwork.open(file, port_map or through.port_map)
+        notes += _findings(network, s)
+        aggressors.append(_aggressor(s, network, amplitude, packages))
+    link = s.around((through,), tuple(aggressors), packages)
+    ends = "with the standard's packages at both ends" if packages else "without packages"
+    return Case(name=path.name, link=link, error_ratio=s.error_ratio, notes=(f"{path.name} {ends}", *notes))
+
+
+def from_toml(path: Path, error_ratio: float) -> Case:
+    """A link described in a TOML file."""
+    return Case(name=path.name, link=serialize.load(path), error_ratio=error_ratio)
+
+
+def _findings(network: FileNetwork, s: Setup) -> list[str]:
+    return [f"{Path(network.path).name}: {f.severity}: {f.message} [{f.code}]" for f in check_rate(network, s.symbol_rate)]
+
+
+def _aggressor(s: Setup, network: MultiPort, amplitude: float, packages: bool) -> Aggressor:
+    parts = (s.package("tx"), network, s.package("rx").flipped) if packages else (network,)
+    coupling = CopperChannel(parts=parts, source_resistance=s.termination, load_resistance=s.termination)
+    return Aggressor(tx=replace(s.tx, amplitude=amplitude, snr_db=None), coupling=coupling)
+
+
+def run(case: Case, counted: int | None = None, seed: int = 1, progress: Any = None) -> Answer:
+    """The eye of ``case`` by the statistical engine, or counted over ``counted`` symbols with the sampling clock closed."""
+    if counted is None:
+        result = simulate(case.link, Statistical())
+    else:
+        from serdes.time_domain import TimeDomain
+
+        link = case.link.vary({"rx.clock": MuellerMuller()})
+        result = TimeDomain(n_symbols=counted).run(link, np.random.default_rng(seed), progress)
+    openings = _openings(result, case.error_ratio)
+    record = {"channel": case.name, "symbol_rate_gbd": case.link.symbol_rate / GBd, **result.record()}
+    record["worst_height"] = min((row["height"] for row in openings), default=0.0)
+    return Answer(
+        question=QUESTION,
+        tables={"eye": openings, "result": [record]},
+        figures={"eye": lambda: _draw(result, case)},
+        notes=_notes(result, case),
+        texts={"link.toml": serialize.to_toml(case.link)},
+    )
+
+
+def _openings(result: LinkResult, error_ratio: float) -> list[Mapping[str, Any]]:
+    if "slicer" not in result.eyes:
+        return []
+    names = ("lower", "middle", "upper") if len(result.eye.levels) == 4 else None
+    return [
+        {
+            "eye": names[i] if names else str(i + 1),
+            "error_ratio": error_ratio,
+            "height": round(o.height, 4),
+            "height_mv": round(1e3 * o.height * abs(result.operating_point.main_cursor), 4),
+            "width_ui": round(o.width_ui, 4),
+            "state": "open" if o.is_open else o.reason,
+        }
+        for i, o in enumerate(result.eye.openings(max(error_ratio, result.eye.floor)))
+    ]
+
+
+def _notes(result: LinkResult, case: Case) -> list[str]:
+    notes = [*case.notes]
+    point = result.operating_point
+    if result.symbols is not None:
+        low, high = result.symbols.interval()
+        notes.append(
+            f"counted {result.symbols.errors} symbol errors in {result.symbols.trials}: ratio {result.ser:.3g}, "
+            f"95 % confidence {low:.3g} to {high:.3g}; {result.lock.reason}"
+        )
+    else:
+        notes.append(f"symbol error ratio {result.ser:.3g}, bit error ratio {result.ber:.3g} before FEC")
+    shares = ", ".join(f"{cause} {100 * share:.0f} %" for cause, share in point.shares().items())
+    notes.append(f"slicer SNR {result.snr_db:.2f} dB; decision error: {shares}")
+    if result.outcome != "ok":
+        notes.append(f"{result.outcome}: {result.reason}")
+    return notes
+
+
+def _draw(result: LinkResult, case: Case) -> Figure:
+    """Eye, bathtub, pulse and loss of one channel."""
+    from serdes import plot
+
+    link, point = case.link, result.operating_point
+    f = np.linspace(0, link.symbol_rate, 1001)
+    with plot.figure(12.5, 8.6, 2, 2) as (fig, axes):
+        (top_left, top_right), (low_left, low_right) = axes
+        title = f"{case.name}, {link.symbol_rate / GBd:.9g} GBd, {result.eyes['slicer'].source if result.eyes else 'no signal'}"
+        if result.eyes:
+            error_ratio = max(case.error_ratio, result.eye.floor)
+            plot.eye(top_left, result.eye, error_ratio, title)
+            plot.bathtub(top_right, result.eye, error_ratio, f"SER {result.ser:.2g}, slicer SNR {result.snr_db:.1f} dB")
+            plot.pulse(low_left, point, title="Pulse response")
+        else:
+            top_left.text(0.5, 0.5, result.reason, ha="center", va="center", wrap=True, transform=top_left.transAxes)
+            top_left.set_title(title)
+        loss = float(-db(link.channel.transfer(np.array([link.nyquist])))[0])
+        curves = {"through, die to die": link.channel.transfer(f)}
+        curves |= {f"aggressor {k}": a.coupling.transfer(f) for k, a in enumerate(link.aggressors, start=1)}
+        plot.insertion_loss(low_right, f, curves, link.nyquist, f"{loss:.1f} dB at Nyquist, {link.nyquist / GBd:.6g} GHz")
+        return fig
