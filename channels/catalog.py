@@ -161,6 +161,12 @@ HOSTS: MappingProxyType[str, Entry[tuple[Package, Trace]]] = MappingProxyType({
     ),
 })  # fmt: skip
 
+# Circuit to cable inside the connector of an active cable: a 3 mm class A package and 8 mm of board.
+ACTIVE_END: Entry[tuple[Package, Trace]] = Entry(
+    (_first_line(_PACKAGE_A_12, 3 * mm), Trace(line=replace(LINES["dj board"].value, length=8 * mm))),
+    _DJ + "; lengths are an estimate", "estimate",
+)  # fmt: skip
+
 # A pair is meant to lose 1.5 / 2.9 / 4.3 dB at 13.28 / 26.56 / 53.125 GHz in 100 ohm, itself an estimate. The body is fitted
 # to that with pads of 18 fF and a paddle card of 15 mm on the dj board at 100 ohm; the pair loses 1.66 / 2.68 / 4.37 dB.
 CONNECTORS: MappingProxyType[str, Entry[Connector]] = MappingProxyType({

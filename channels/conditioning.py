@@ -24,6 +24,7 @@ CLIP_LIMIT = 1e-3  # a larger excess over 1 is a wrong measurement: clipping it 
 PASSIVE, RECIPROCAL = 1e-4, 1e-3
 EARLY_ENERGY = 0.01  # fraction of the energy before time zero that counts as non-causal
 RISING = 0.9  # |S21| starting below this part of its later maximum has no path at DC
+NEGATIVE = 0.1  # part of the record that a negative delay may take
 N_FIT = 16  # points of the low-frequency fit
 N_FILL = 8  # points put below the first one of the data
 N_TIME = 4096  # points of the grid that time-domain measures use
@@ -115,7 +116,9 @@ def is_uniform(f: np.ndarray) -> bool:
 
 
 def bulk_delay(f: np.ndarray, transfer: np.ndarray) -> float:
-    """Delay [s] from the phase between neighbouring points, weighted by energy; on a uniform grid known within +-1 / (2 step).
+    """Delay [s] from the phase between neighbouring points, weighted by energy.
+
+    On a uniform grid it is known up to multiples of 1 / step; the value from -0.1 to 0.9 of that is taken.
 
     First from the finer half of the steps, where the phase cannot have wrapped, then refined with all of them.
     """
@@ -131,6 +134,8 @@ def bulk_delay(f: np.ndarray, transfer: np.ndarray) -> float:
             centre = np.angle(np.sum(turned * chosen))
             angle = centre + np.angle(turned * np.exp(-1j * centre))
             delay -= float(np.sum(weight * angle * steps) / np.sum(weight * steps**2)) / (2 * np.pi)
+    if is_uniform(f) and delay < -NEGATIVE / steps[0]:
+        delay += 1 / steps[0]  # more likely a long delay that wrapped than a long negative one
     return delay
 
 
@@ -235,6 +240,10 @@ def _low_end(
                 dc[out, into] = dc_value
         if not has_dc and choices.dc == "auto":
             method = "extrapolated: ln S21 = c0 + c1 sqrt(jf) + c2 jf fitted to the lowest points"
+    excess = float(np.linalg.norm(low[:, :, 0], 2))
+    if not has_dc and excess > 1:  # two extrapolations together must not gain
+        low = low * (1 + (1 / excess - 1) * (1 - (x / first) ** 2))
+        dc = low[:, :, 0].real
     if not has_dc:
         text = f"no DC point, data begin at {f[0]:g} Hz: S(0) {method}, S21(0) = {dc[1, 0]:.4g}"
         findings.append(Finding("no-dc", text))

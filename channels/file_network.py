@@ -89,7 +89,7 @@ class FileNetwork(network.MultiPort):
     path: str = field(compare=False)
     sha256: str
     port_map: PortMap
-    conditioning: Conditioning = Conditioning()
+    conditioning: Conditioning = field(default_factory=Conditioning)
 
     def __post_init__(self) -> None:
         check.instance(self, "path", self.path, str)
@@ -189,7 +189,8 @@ def check_rate(report: ImportReport | FileNetwork, symbol_rate: float) -> tuple[
     check.symbol_rate("check_rate", "symbol_rate", symbol_rate)
     nyquist, found = symbol_rate / 2, list(report.findings)
     ghz = units.GHz
-    both = f"data end at {report.f_max / ghz:.6g} GHz, the Nyquist frequency of {symbol_rate / ghz:.6g} GBd is {nyquist / ghz:.6g} GHz"
+    both = f"data end at {report.f_max / ghz:.6g} GHz, the Nyquist frequency of {symbol_rate / ghz:.6g} GBd"
+    both += f" is {nyquist / ghz:.6g} GHz"
     if report.f_max < nyquist:
         found.append(Finding("below-nyquist", f"{both}: the pulse is wrong in height and shape"))
     elif report.f_max < NYQUIST_MARGIN * nyquist:

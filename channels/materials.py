@@ -1,10 +1,15 @@
-"""Conductors and dielectrics as pure functions of frequency: skin effect, roughness, wideband Debye, temperature, wire gauge.
+"""Conductors and dielectrics as pure functions of frequency: skin effect, roughness, plating, wideband
+Debye, temperature, wire gauge.
 
 Frequencies [Hz] are arrays and may contain 0 except where said. Impedances follow e^{+jwt}: each loss comes with its reactive
 partner, so a line that is built from these functions is causal.
 """
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +20,7 @@ C0 = 299792458.0  # speed of light [m/s]
 MU0 = 4e-7 * np.pi  # permeability of vacuum [H/m]
 COPPER = 1.72e-8  # resistivity at 20 C [ohm m]
 SILVER = 1.59e-8  # resistivity at 20 C [ohm m]; for plating thicker than two skin depths
+Layers: TypeAlias = tuple[tuple[float, float, float], ...]
 TEMPERATURE_COEFFICIENT = 0.0039  # of the resistivity of copper, from 20 C [1/K]
 # Argument above which the round wire uses its asymptotic series; both agree to 1e-8 there.
 BESSEL_LIMIT = 60.0
@@ -81,18 +87,114 @@ def wideband_debye(
     return (permittivity - step * anchor.real) + step * poles(np.asarray(f, float))
 
 
+def proximity_factor(diameter: float, spacing: float) -> float:
+    """Rise of the loss of two parallel wires in free space at high frequency: 1 / sqrt(1 - (d/s)^2), centres ``spacing`` [m]."""
+    check.positive("proximity_factor", "diameter", diameter, "m")
+    check.between("proximity_factor", "spacing", spacing, np.nextafter(diameter, np.inf), 1, "m", "wires may not touch")
+    return float(1 / np.sqrt(1 - (diameter / spacing) ** 2))
+
+
+def layered_surface(f: np.ndarray, layers: Layers, resistivity: float = COPPER) -> np.ndarray:
+    """Surface impedance [ohm per square], complex, of flat layers on a thick base of ``resistivity`` [ohm m].
+
+    ``layers`` from the surface inwards, each (thickness [m], resistivity [ohm m], relative permeability). Exact for a plane
+    field: each layer transforms what lies below it as a line of impedance sqrt(j w mu rho), Z' = Zl (Z + Zl tanh kt) /
+    (Zl + Z tanh kt) with k = sqrt(j w mu / rho) (Ramo, Whinnery, Van Duzer, ch. 6). Nothing is refused: a layer of nickel
+    (permeability of tens, 7e-8 ohm m) costs what it costs.
+    """
+    jw = 1j * (2 * np.pi * MU0) * np.asarray(f, float)
+    z = np.sqrt(jw * resistivity)
+    for thickness, rho, permeability in reversed(layers):
+        own = np.sqrt(jw * (permeability * rho))
+        turn = np.tanh(np.sqrt(jw * (permeability / rho)) * thickness)
+        # without frequency all three are 0; the impedance stays 0
+        z = np.where(jw == 0, 0, own * (z + own * turn) / np.where(jw == 0, 1, own + z * turn))
+    return z
+
+
 def hammerstad(f: np.ndarray, rms: float, resistivity: float = COPPER) -> np.ndarray:
     """Roughness factor on the conductor loss, 1 + (2/pi) atan(1.4 (Rq/delta)^2) (Hammerstad and Jensen 1980); ``rms`` Rq [m].
 
-    Real, without its reactive partner: for a loss budget, not for a waveform. Saturates at 2, so rough foil above 10 GHz is
-    beyond it.
+    Real, without its reactive partner: for a loss budget, not for a waveform; `rough_surface` has the partner. Saturates at 2,
+    so rough foil above 10 GHz is beyond it.
     """
-    return 1 + 2 / np.pi * np.arctan(1.4 * (rms / skin_depth(f, resistivity)) ** 2)
+    return _hammerstad(rms / skin_depth(f, resistivity))
 
 
 def groiss(f: np.ndarray, rms: float, resistivity: float = COPPER) -> np.ndarray:
     """Roughness factor on the conductor loss, 1 + exp(-(delta / (2 Rq))^1.6) (Groiss 1996); limits as `hammerstad`."""
-    return 1 + np.exp(-((skin_depth(f, resistivity) / (2 * rms)) ** 1.6))
+    return _groiss(rms / skin_depth(f, resistivity))
+
+
+def _hammerstad(x: np.ndarray) -> np.ndarray:
+    return 1 + 2 / np.pi * np.arctan(1.4 * x**2)
+
+
+def _groiss(x: np.ndarray) -> np.ndarray:
+    with np.errstate(divide="ignore"):
+        return 1 + np.exp(-((2 * np.asarray(x, float)) ** -1.6))
+
+
+def reactance_factor(x: np.ndarray, factor: Callable[[np.ndarray], np.ndarray], limit: float) -> np.ndarray:
+    """What the reactance of a surface grows by, times sqrt(pi f mu rho), when its loss grows by ``factor``.
+
+    ``x`` is a height over the skin depth, ``factor(x)`` real and within ``limit`` of its end for large x. By Kramers-Kronig
+    in w = x^2: X(w) = (2 w / pi) P int D(v) / (v^2 - w^2) dv with D = sqrt(v) (factor - limit), whose rest is limit (1 + j).
+    """
+    w = np.asarray(x, float) ** 2
+    u = np.linspace(-30, 30, 2401)
+    v = np.exp(u)
+    d = np.sqrt(v) * (factor(np.sqrt(v)) - limit)
+    at = np.sqrt(w) * (factor(np.sqrt(w)) - limit)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (d - at[..., None]) / (v**2 - w[..., None] ** 2) * v
+    # where a point of the sum meets w, its neighbours stand for it
+    middle = (np.roll(ratio, 1, -1) + np.roll(ratio, -1, -1)) / 2
+    total = np.trapezoid(np.where(np.abs(v / w[..., None] - 1) < 1e-6, middle, ratio), u, axis=-1)
+    ends = np.log((v[-1] - w) / (v[-1] + w)) - np.log((w - v[0]) / (w + v[0]))
+    return limit + (2 * w / np.pi * total + at * ends / np.pi) / np.sqrt(w)
+
+
+def _gradient(x: np.ndarray) -> np.ndarray:
+    """Surface impedance over that of the smooth surface, complex, where the conductivity follows a normal distribution."""
+    from scipy.special import ndtr
+
+    edges = np.linspace(-6, 6, 481)
+    share = ndtr((edges[1:] + edges[:-1]) / 2)
+    # skin depth 1, resistivity 1: 2 pi f mu0 is 2, and the roughness is x
+    z = np.full(x.shape, 1 + 1j)
+    for conductivity in share[::-1]:
+        own = np.sqrt(2j / conductivity)
+        turn = np.tanh(np.sqrt(2j * conductivity) * (edges[1] - edges[0]) * x)
+        z = own * (z + own * turn) / (own + z * turn)
+    # seen from the mean plane, not from where the table begins
+    return (z + 2j * edges[0] * x) / (1 + 1j)
+
+
+@functools.cache
+def _rough_table(model: str) -> tuple[np.ndarray, np.ndarray]:
+    """ln x and the complex factor: each model depends on the height over the skin depth alone."""
+    x = np.geomspace(1e-3, 1e3, 1201)
+    if model == "gradient":
+        return np.log(x), _gradient(x)
+    shape = {"hammerstad": _hammerstad, "groiss": _groiss}[model]
+    return np.log(x), (shape(x) + 1j * reactance_factor(x, shape, 2.0)) / (1 + 1j)
+
+
+def rough_surface(f: np.ndarray, rms: float, model: str, resistivity: float = COPPER) -> np.ndarray:
+    """Complex factor on the surface impedance (1 + j) Rs, causal, for a roughness of ``rms`` Rq [m].
+
+    ``model``: "hammerstad" or "groiss", the real factor with its Kramers-Kronig partner, or "gradient", a conductivity that
+    falls to zero as a normal distribution of width Rq, seen from the mean plane (Gold and Helmreich 2017): the only one of
+    the three that gives the added inductance by physics. From a table in Rq / delta; beyond 1e3 it stays at its end.
+    """
+    check.one_of("rough_surface", "model", model, ("hammerstad", "groiss", "gradient"))
+    x = rms / skin_depth(np.asarray(f, float), resistivity)
+    grid, values = _rough_table(model)
+    at = np.log(np.maximum(x, 1e-3))
+    table = np.interp(at, grid, values.real) + 1j * np.interp(at, grid, values.imag)
+    # below the table the surplus is an inductance, in proportion to x
+    return 1 + (table - 1) * np.minimum(x * 1e3, 1)
 
 
 def huray(f: np.ndarray, radius: float, area_ratio: float, resistivity: float = COPPER) -> np.ndarray:

@@ -209,7 +209,8 @@ def _look_at(data: TouchstoneData) -> list[int]:
 
 def _through(data: TouchstoneData) -> tuple[list[tuple[int, int]], str]:
     """(input, output) of each path, ports from 1, by mutually largest |S|; by largest Re S where a pair splits |S| evenly."""
-    n, best = data.n_ports, (-1.0, [], "")  # type: tuple[float, list[tuple[int, int]], str]
+    n = data.n_ports
+    best: tuple[float, list[tuple[int, int]], str] = (-1.0, [], "")
     strongest = 0.0
     for what, measure in (("|S|", np.abs), ("Re S", np.real)):
         for point in _look_at(data):

@@ -57,7 +57,9 @@ def parse_touchstone(content: bytes | str, name: str) -> TouchstoneData:
     source = scan(decode(content, name), name)
     option, version2 = option_of(source), bool(source.keywords)
     n: int | None = ports_of_name(name)
-    layout, two_port_order, reference, modes = "full", "21_12", None, ()
+    layout, two_port_order = "full", "21_12"
+    reference: tuple[float, ...] | None = None
+    modes: tuple[str, ...] = ()
     if version2:
         n, layout, two_port_order, reference, modes = header(source, n)
     unit = option.unit or "ghz"
@@ -224,7 +226,7 @@ def write_touchstone(
     must be .sNp. Four pairs a line, ``digits`` significant digits (9 or more). Raises ValueError for what cannot be written.
     """
     n = np.shape(s)[0] if np.ndim(s) == 3 else 0
-    references = (float(reference),) * n if np.ndim(reference) == 0 else tuple(float(r) for r in np.atleast_1d(reference))
+    references = tuple(float(r) for r in reference) if isinstance(reference, tuple) else (float(reference),) * n
     data = TouchstoneData(frequency=frequency, s=s, reference=references, port_names=port_names)
     version = version or (1 if len(set(references)) == 1 else 2)
     check.one_of("write_touchstone", "version", version, (1, 2))

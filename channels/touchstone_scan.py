@@ -62,17 +62,19 @@ class Source:
 
 def decode(content: bytes | str, name: str) -> str:
     """Text with line ends of one kind, whatever the encoding of the comments."""
-    if isinstance(content, bytes):
-        if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            content = content.decode("utf-16", errors="replace")
-        elif b"\0" in content:
-            raise TouchstoneError(name, None, "is a binary file", "export the network as Touchstone text")
-        else:
-            try:
-                content = content.decode("utf-8-sig")
-            except UnicodeDecodeError:
-                content = content.decode("latin-1")  # every byte is a character: comments may hold anything
-    return content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    text = content if isinstance(content, str) else _text(content, name)
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _text(content: bytes, name: str) -> str:
+    if content[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return content.decode("utf-16", errors="replace")
+    if b"\0" in content:
+        raise TouchstoneError(name, None, "is a binary file", "export the network as Touchstone text")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("latin-1")  # every byte is a character: comments may hold anything
 
 
 def ports_of_name(name: str) -> int | None:

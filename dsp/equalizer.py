@@ -113,14 +113,9 @@ class Mmse:
         inverse = solve_toeplitz(r, columns, check_finite=False)
         gram = columns.T @ inverse
         low, high = self.feedback_limits
-        fixed = np.full(q, np.nan)
-        for _ in range(q + 1):
-            free = np.isnan(fixed)
-            weights, b = _joint(gram, fixed)
-            outside = free & ((b < low) | (b > high))
-            if not np.any(outside):
-                break
-            fixed = np.where(outside, np.clip(b, low, high), fixed)
+        weights, b = _joint(gram, np.full(q, np.nan))
+        if np.any((b < low) | (b > high)):
+            weights, b = _joint(gram, _within_limits(gram, low, high))
         w = inverse @ weights
         if self.tap_limit is not None:
             bound = self.tap_limit * abs(w[self.n_precursors])
@@ -181,8 +176,39 @@ def _joint(gram: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]
     return x, x[1:]
 
 
+def _within_limits(gram: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Feedback taps of least error inside the limits, the feed-forward taps free: a small bounded least-squares problem.
+
+    With w at its best for given b the error is (1 - g'b)^2 / g0 + b'(I - G) b + const, [g0 g'; g G] = ``gram``. Taps at a
+    limit are held there one by one as they meet it and let go where the error falls inwards (C. L. Lawson and R. J. Hanson,
+    Solving Least Squares Problems, 23.3): to clip all that lie outside at once is not the minimum when there are two or more.
+    """
+    g = gram[0, 1:] / gram[0, 0]
+    a = np.eye(g.size) - gram[1:, 1:] + np.outer(g, gram[0, 1:])
+    b = np.full(g.size, float(low if high - low == 0 else np.clip(0.0, low, high)))
+    free = np.zeros(g.size, bool)
+    for _ in range(20 * g.size):  # far more than it takes: each round lowers the error
+        slope = a @ b - g
+        inwards = ~free & (((slope < 0) & (b < high)) | ((slope > 0) & (b > low)))
+        downhill = np.where(inwards, np.abs(slope), 0.0)
+        if np.max(downhill) <= 1e-12:
+            break
+        free[np.argmax(downhill)] = True
+        while np.any(free):
+            goal = np.linalg.lstsq(a[np.ix_(free, free)], (g - a[:, ~free] @ b[~free])[free], rcond=None)[0]
+            move = goal - b[free]
+            edge = np.where(move > 0, high, low)
+            room = np.where(move == 0, 1.0, (edge - b[free]) / np.where(move == 0, 1.0, move))
+            share = min(1.0, float(np.min(room)))
+            b[free] = np.where(room <= share, edge, b[free] + share * move) if share < 1 else goal
+            if share == 1:
+                break
+            free[np.flatnonzero(free)[room <= share]] = False
+    return b
+
+
 def _quadratic(lags: np.ndarray, w: np.ndarray) -> float:
-    """w'Rw for the symmetric Toeplitz R with first row ``lags``."""
+    """The product w'Rw for the symmetric Toeplitz R with first row ``lags``."""
     own = np.correlate(w, w, "full")[w.size - 1 :]
     return float(own[0] * lags[0] + 2 * own[1:] @ lags[1:])
 

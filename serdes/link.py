@@ -143,6 +143,29 @@ class Link:
         return vary(self, changes)
 
 
+@dataclass(frozen=True, kw_only=True)
+class RetimedLink:
+    """Links in series, each ended by a retimer that decides and sends anew: error ratios add, the outer FEC sees their sum.
+
+    An active electrical cable or a module with a DSP is three segments: host to retimer, between retimers, retimer to host.
+    """
+
+    segments: tuple[Link, ...]
+    fec: Fec | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.segments, tuple) or not self.segments:
+            raise check.fail(self, "segments", "a tuple of one or more Link", self.segments)
+        for i, segment in enumerate(self.segments):
+            check.instance(self, f"segments[{i}]", segment, Link)
+        if self.fec is not None:
+            check.instance(self, "fec", self.fec, Fec)
+
+    def vary(self, changes: Mapping[str, Any]) -> RetimedLink:
+        """A copy with values changed by dotted path, for example ``{"segments.1.rx.converter.n_bits": 7}``."""
+        return vary(self, changes)
+
+
 def vary(value: T, changes: Mapping[str, Any]) -> T:
     """A copy of a frozen value with fields replaced by dotted path; numbers in a path index tuples.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dsp import check
 from dsp.constellation import Constellation
-from dsp.distribution import q_inv
+from dsp.distribution import q, q_inv
 from dsp.units import db, db_power
 
 
@@ -64,6 +64,13 @@ def required_snr_db(symbol_error_ratio: float, constellation: Constellation) -> 
     gap = float(np.min(np.diff(levels)))
     q = float(q_inv(symbol_error_ratio * n / (2 * (n - 1))))
     return float(db_power(constellation.mean_square * (2 * q / gap) ** 2))
+
+
+def symbol_error_ratio(snr_db: float, constellation: Constellation) -> float:
+    """Symbol error ratio of Gaussian noise at a slicer SNR [dB]; the inverse of `required_snr_db`."""
+    n = constellation.n
+    gap = float(np.min(np.diff(np.sort(np.real(constellation.array)))))
+    return float(2 * (n - 1) / n * q(gap / 2 * np.sqrt(10 ** (snr_db / 10) / constellation.mean_square)))
 
 
 def vertical_eye_closure_db(height: float, amplitude: float) -> float:

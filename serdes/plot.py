@@ -93,7 +93,7 @@ def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "")
                 facecolor="none", edgecolor="#56B4E9", linewidth=1.4,
             )  # fmt: skip
     if shown.virtual:
-        note = "virtual eye: the taps of a baud-rate receiver applied to the analogue waveform"
+        note = "virtual eye: taps of a baud-rate receiver on the analogue waveform; feedback switches half way between decisions"
         ax.text(0.01, 0.01, note, transform=ax.transAxes, fontsize=7, color="white")
 
 
@@ -149,7 +149,7 @@ def insertion_loss(ax: Axes, f: np.ndarray, curves: Mapping[str, np.ndarray], ny
         ax.plot(f / GHz, loss, color=COLOURS[k % 8], linestyle=STYLES[k % 6], label=name)
     if nyquist is not None:
         ax.axvline(nyquist / GHz, color="0.4", linewidth=0.9)
-        ax.text(nyquist / GHz, ax.get_ylim()[0], " Nyquist", fontsize=8, color="0.3", va="bottom")
+        ax.text(nyquist / GHz, 0.02, " Nyquist", transform=ax.get_xaxis_transform(), fontsize=8, color="0.3")
     ax.invert_yaxis()
     ax.set(xlabel="frequency [GHz]", ylabel="insertion loss [dB]", title=title)
     ax.legend()

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dsp import check
-from serdes.link import Link
-from serdes.metrics import required_snr_db
+from serdes.link import Link, RetimedLink
+from serdes.metrics import required_snr_db, symbol_error_ratio
 from serdes.operating_point import OperatingPoint, operating_point
+
+LOWEST = -100.0
+"""Excess [dB] reported where no signal arrives at all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,21 +29,42 @@ class Target:
         """Slicer SNR [dB] that gives the error ratio, without the margin."""
         return required_snr_db(self.error_ratio, link.tx.constellation)
 
-    def excess_db(self, point: OperatingPoint) -> float:
-        """Slicer SNR [dB] beyond error ratio and margin; negative when the target is missed."""
-        return point.snr_db - self.required_snr_db(point.link) - self.margin_db
+    def excess_db(self, *points: OperatingPoint) -> float:
+        """Slicer SNR [dB] beyond error ratio and margin; negative when the target is missed.
+
+        Of several segments in series: how much SNR all may lose alike until their error ratios add up to the target.
+        """
+        if any(point.closed for point in points):
+            return LOWEST
+        alone = [p.snr_db - self.required_snr_db(p.link) - self.margin_db for p in points]
+        if len(points) == 1:
+            return max(alone[0], LOWEST)
+        from scipy.optimize import brentq
+
+        def surplus(loss_db: float) -> float:
+            ratios = (symbol_error_ratio(p.snr_db - self.margin_db - loss_db, p.link.tx.constellation) for p in points)
+            return sum(ratios) - self.error_ratio
+
+        worst = min(alone)
+        lowest = worst - 10.0  # n segments share the target: the loss is a little below the worst one's
+        return max(float(brentq(surplus, lowest, worst + 1e-9)), LOWEST)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reach:
     """``length`` [m] at which the target is just met; ``outcome`` "found", "too short" (missed already at the lowest length) or
-    "beyond bracket" (still met at the highest). ``point``: the operating point there. ``binding``: the largest cause of error."""
+    "beyond bracket" (still met at the highest). ``points``: operating points there, one a segment."""
 
     length: float
     outcome: str
     reason: str
-    point: OperatingPoint
+    points: tuple[OperatingPoint, ...]
     evaluations: int
+
+    @property
+    def point(self) -> OperatingPoint:
+        """The operating point of the segment with the least SNR."""
+        return min(self.points, key=lambda p: p.snr_db)
 
     @property
     def binding(self) -> str:
@@ -48,38 +72,45 @@ class Reach:
         return self.point.binding
 
 
+def settle(link: Link | RetimedLink, like: Sequence[OperatingPoint] | None = None) -> tuple[OperatingPoint, ...]:
+    """Operating point of each segment of ``link``; ``like``: those of a similar link, which is faster."""
+    segments = link.segments if isinstance(link, RetimedLink) else (link,)
+    similar = like if like is not None and len(like) == len(segments) else (None,) * len(segments)
+    return tuple(operating_point(segment, like=near) for segment, near in zip(segments, similar, strict=True))
+
+
 def reach(
-    link_at: Callable[[float], Link], target: Target, bracket: tuple[float, float], tolerance: float = 0.005
+    link_at: Callable[[float], Link | RetimedLink], target: Target, bracket: tuple[float, float], tolerance: float = 0.005
 ) -> Reach:
     """Find the length in ``bracket`` [m] at which ``link_at(length)`` just meets ``target``.
 
-    By Brent's method, to ``tolerance`` of the length. An unreachable target is an outcome with its reason. Raises ValueError for a bracket that is not rising from 0.
+    By Brent's method, to ``tolerance`` of the length. An unreachable target is an outcome with its reason. Raises ValueError for
+    a bracket that is not rising from 0.
     """
     low, high = bracket
     if not 0 <= low < high:
         raise ValueError(f"bracket must be (low, high) with 0 <= low < high [m], got {bracket!r}")
-    at_low = operating_point(link_at(low))
-    excess_low = target.excess_db(at_low)
-    if excess_low < 0:
-        reason = f"the target is missed by {-excess_low:.2f} dB at the shortest length, {low:g} m, most by {at_low.binding}"
-        return Reach(length=low, outcome="too short", reason=reason, point=at_low, evaluations=1)
-    at_high = operating_point(link_at(high), like=at_low)
-    excess_high = target.excess_db(at_high)
-    if excess_high >= 0:
-        reason = f"the target is still met with {excess_high:.2f} dB to spare at the longest length, {high:g} m"
-        return Reach(length=high, outcome="beyond bracket", reason=reason, point=at_high, evaluations=2)
-    seen = {low: at_low, high: at_high}
+    seen: dict[float, tuple[OperatingPoint, ...]] = {}
 
     def excess(length: float) -> float:
         if length not in seen:
-            nearest = seen[min(seen, key=lambda known: abs(known - length))]
-            seen[length] = operating_point(link_at(length), like=nearest)
-        return max(target.excess_db(seen[length]), -100.0)  # finite also where no signal arrives
+            near = seen[min(seen, key=lambda known: abs(known - length))] if seen else None
+            seen[length] = settle(link_at(length), like=near)
+        return target.excess_db(*seen[length])
 
+    def found(length: float, outcome: str, reason: str) -> Reach:
+        return Reach(length=length, outcome=outcome, reason=reason, points=seen[length], evaluations=len(seen))
+
+    missed = -excess(low)
+    if missed > 0:
+        cause = min(seen[low], key=lambda p: p.snr_db).binding
+        return found(low, "too short", f"the target is missed by {missed:.2f} dB at the shortest length, {low:g} m, most by {cause}")
+    spare = excess(high)
+    if spare >= 0:
+        return found(high, "beyond bracket", f"the target is still met with {spare:.2f} dB to spare at the longest length, {high:g} m")
     from scipy.optimize import brentq
 
     length = float(brentq(excess, low, high, xtol=tolerance * 0.1, rtol=tolerance))
     excess(length)
-    best = seen[length]
-    reason = f"beyond it {best.binding} takes the margin"
-    return Reach(length=length, outcome="found", reason=reason, point=best, evaluations=len(seen))
+    cause = min(seen[length], key=lambda p: p.snr_db).binding
+    return found(length, "found", f"beyond it {cause} takes the margin")

@@ -19,7 +19,7 @@ from typing import Any
 from serdes.link import Link, suggestion
 
 _MODULES = {
-    "serdes.link": ("Link", "Transmitter", "Receiver", "Aggressor"),
+    "serdes.link": ("Link", "RetimedLink", "Transmitter", "Receiver", "Aggressor"),
     "dsp.clock": ("IdealClock", "MuellerMuller"),
     "dsp.constellation": ("Constellation",),
     "dsp.converter": ("Converter",),
@@ -28,6 +28,7 @@ _MODULES = {
     "dsp.fec": ("Fec",),
     "dsp.filters": ("Ctle",),
     "dsp.noise": ("Jitter",),
+    "channels.active": ("Redriver",),
     "channels.channel": ("Cascade",),
     "channels.network": ("Chain", "Flipped"),
     "channels.copper": ("CopperChannel", "Die", "Package", "Trace", "Connector", "ShuntCapacitor", "SeriesInductor"),

@@ -7,14 +7,16 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 
-from channels.catalog import BOARDS, CABLES, CONNECTORS, HOSTS, PACKAGES
-from channels.copper import CopperChannel
+from channels.active import Redriver
+from channels.catalog import ACTIVE_END, BOARDS, CABLES, CONNECTORS, HOSTS, PACKAGES
+from channels.channel import Cascade
+from channels.copper import Connector, CopperChannel
 from channels.crosstalk import FarEndCrosstalk, NearEndCrosstalk
 from channels.lines import Twinax
 from channels.network import MultiPort
 from dsp import check, fec
 from dsp.constellation import named, pam
-from serdes.link import Aggressor, Link, Receiver, Transmitter, suggestion
+from serdes.link import Aggressor, Link, Receiver, RetimedLink, Transmitter, suggestion
 from serdes.reach import Target
 from serdes.serialize import from_dict
 
@@ -46,6 +48,9 @@ class Setup:
     near_end_amplitude: float
     far_end_loss_db: float
     near_end_loss_db: float
+    redriver_gain_db: float
+    redriver_peaking_db: float
+    redriver_noise_density: float
     termination: float
     host: str
     fec: fec.Fec
@@ -84,19 +89,62 @@ class Setup:
         ``cable`` replaces the catalogue's of ``gauge``. One far-end and one near-end aggressor stand for the power sums.
         """
         check.one_of(f"setup {self.name}", "gauge", gauge, tuple(CABLES))
-        near = self.host_parts(hosts[0] if hosts else None, "tx")
-        far = self.host_parts(hosts[1] if hosts else None, "rx")
+        near, far = self._hosts(hosts)
         connector = CONNECTORS["front panel"].value
         wire = replace(cable or CABLES[gauge].value, length=float(length))
-        parts = (*near, connector, wire, connector.flipped, *(part.flipped for part in reversed(far)))
-        through = CopperChannel(parts=parts, source_resistance=self.termination, load_resistance=self.termination)
-        aggressors = self.aggressors(through, far) if crosstalk else ()
-        return Link(
-            symbol_rate=self.symbol_rate, tx=self.tx, channel=through, rx=self.rx, aggressors=aggressors, fec=self.fec
+        return self._between((*near, connector, wire), (*far, connector), crosstalk)
+
+    def retimed(
+        self, length: float, gauge: int = 26, hosts: tuple[str, str] | None = None, crosstalk: bool = True
+    ) -> RetimedLink:
+        """An active electrical cable: a retimer in each connector, so three links in series; `link` says the rest."""
+        near, far = self._hosts(hosts)
+        inside, connector = ACTIVE_END.value, CONNECTORS["front panel"].value
+        wire = replace(CABLES[gauge].value, length=float(length))
+        routes = (
+            ((*near, connector), inside),  # host to retimer
+            ((*inside, wire), inside),  # retimer to retimer
+            (inside, (*far, connector)),  # retimer to host
+        )
+        return RetimedLink(
+            segments=tuple(self._between(a, b, crosstalk) for a, b in routes), fec=self.fec
         )
 
+    def redriven(
+        self, length: float, gauge: int = 26, hosts: tuple[str, str] | None = None, crosstalk: bool = True
+    ) -> Link:
+        """An active copper cable: a linear redriver in the connector at the receiver's end; `link` says the rest."""
+        near, far = self._hosts(hosts)
+        inside, connector = ACTIVE_END.value, CONNECTORS["front panel"].value
+        wire = replace(CABLES[gauge].value, length=float(length))
+        driver = Redriver(
+            gain_db=self.redriver_gain_db, peaking_db=self.redriver_peaking_db, peak_frequency=self.symbol_rate / 2,
+            bandwidth=self.symbol_rate, noise_density=self.redriver_noise_density,
+        )  # fmt: skip
+        before = self._between((*near, connector, wire), inside, crosstalk)
+        after = self._between(inside, (*far, connector), crosstalk)
+        aggressors = tuple(
+            replace(a, coupling=Cascade(parts=(a.coupling, driver, after.channel))) for a in before.aggressors
+        ) + after.aggressors[1:]  # the near end of the host's own connector; its far end comes through the redriver already
+        channel = Cascade(parts=(before.channel, driver, after.channel))
+        return replace(before, channel=channel, aggressors=aggressors)
+
+    def _hosts(self, hosts: tuple[str, str] | None) -> tuple[tuple[MultiPort, ...], tuple[MultiPort, ...]]:
+        return (
+            self.host_parts(hosts[0] if hosts else None, "tx"),
+            self.host_parts(hosts[1] if hosts else None, "rx"),
+        )
+
+    def _between(self, left: tuple[MultiPort, ...], right: tuple[MultiPort, ...], crosstalk: bool) -> Link:
+        """A link whose two ends are given circuit first and meet in the middle."""
+        parts = (*left, *(part.flipped for part in reversed(right)))
+        through = CopperChannel(parts=parts, source_resistance=self.termination, load_resistance=self.termination)
+        to_coupling = tuple(part for part in right if not isinstance(part, Connector))
+        aggressors = self.aggressors(through, to_coupling) if crosstalk else ()
+        return Link(symbol_rate=self.symbol_rate, tx=self.tx, channel=through, rx=self.rx, aggressors=aggressors, fec=self.fec)
+
     def aggressors(self, through: CopperChannel, far: tuple[MultiPort, ...]) -> tuple[Aggressor, ...]:
-        """The far-end and near-end estimate for a channel; near-end coupling happens at the receiver's own connector."""
+        """The far-end and near-end estimate for a channel; ``far``: the receiver's end, circuit first, to the place of coupling."""
         nyquist = self.symbol_rate / 2
         quiet = replace(self.tx, snr_db=None)
         return (
@@ -149,7 +197,7 @@ def setup(name: str) -> Setup:
     key = aliases.get(name.strip().upper())
     if key is None:
         raise ValueError(f"unknown rate {name!r}{suggestion(name, list(aliases))}")
-    row, receiver, crosstalk = dict(table[key]), table["receiver"], table["crosstalk"]
+    row, receiver = dict(table[key]), table["receiver"]
     shape = named(row.pop("modulation"))
     mismatch = row.pop("level_mismatch")
     constellation = {"points": list(pam(shape.n, mismatch).points), "labels": list(shape.labels)}
@@ -162,5 +210,6 @@ def setup(name: str) -> Setup:
         accepted_reach=tuple(row.pop("accepted_reach")),
         shipped_reach=tuple(row.pop("shipped_reach")),
         **row,
-        **crosstalk,
+        **table["crosstalk"],
+        **table["redriver"],
     )
