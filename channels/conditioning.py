@@ -7,6 +7,7 @@ edge, nothing beyond it. Sorting is done on reading (`channels.touchstone`). Cau
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -99,8 +100,10 @@ class Conditioned:
         k = int(np.argmax(step * np.sign(goal) >= abs(goal)))
         before = step[k - 1] if k else 0.0
         position = k - 1 + (goal - before) / (step[k] - before) if step[k] != before else k
-        # a sample of the sum holds what has come in until half a step after its time
-        return float((position + 0.5 - N_TIME) / (2 * self.f_max) + self.delay)
+        # a sample of the sum holds what has come in until half a step after its time; the filter (standard deviation
+        # sqrt(2) / (pi f_max) in time) makes a sharp edge reach the level early by a known amount
+        early = NormalDist().inv_cdf(level) * 2**0.5 / (np.pi * self.f_max)
+        return float((position + 0.5 - N_TIME) / (2 * self.f_max) + self.delay - early)
 
     def early_energy(self) -> float:
         """Fraction of the energy of S21's impulse response before time zero (`causality.energy_before_zero`)."""

@@ -1,4 +1,7 @@
-"""Uniform lines as two-ports: the analytic line of the Ethernet standards and the shielded parallel pair of cables."""
+"""Uniform lines as two-ports: the analytic line of the Ethernet standards and the shielded parallel pair of cables.
+
+What the pair leaves out as a two-port, skew and mode conversion, is in `pair`; board lines are in `pcb`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 
 from channels import materials
 from channels.network import MultiPort
+from channels.surface import Plating, surface_impedance
 from dsp import check
 from dsp.units import GHz, db
 
@@ -21,6 +25,25 @@ def series_resistance_s(resistance: float | np.ndarray, z0: float) -> np.ndarray
     """Scattering matrix, shape (2, 2, ...), of a series impedance [ohm]: the DC limit of a line."""
     x = np.asarray(resistance) / z0
     return np.array([[x, np.full_like(x, 2)], [np.full_like(x, 2), x]]) / (2 + x)
+
+
+def uniform_line_s(z: np.ndarray, y: np.ndarray, length: float, z0: float, extra: np.ndarray | float = 0.0) -> np.ndarray:
+    """Scattering matrix, shape (2, 2, n_f), of a uniform line from its impedance [ohm/m] and admittance [S/m] per metre.
+
+    Exact also where the admittance is 0, at DC. ``extra`` [1/m] is added to the propagation constant.
+    """
+    static = y == 0
+    y = np.where(static, 1, y)  # any value: replaced below
+    zc = np.sqrt(z / y)
+    wave = np.exp((-length) * (y * zc + extra))
+    # divided through by (Zc + z0)^2 this is the form of (93A-13); so it stays exact where Zc grows towards DC
+    lost = 1 - wave * wave
+    inner = 1 / (4 * z0 * zc + (zc - z0) ** 2 * lost)
+    s = np.empty((2, 2, y.size), complex)
+    s[0, 0] = s[1, 1] = (zc**2 - z0**2) * lost * inner
+    s[0, 1] = s[1, 0] = 4 * z0 * zc * wave * inner
+    s[..., static] = series_resistance_s(z[static] * length, z0)
+    return s
 
 
 @final
@@ -76,6 +99,40 @@ class StandardLine(MultiPort):
 
 @final
 @dataclass(frozen=True, kw_only=True)
+class StopBand:
+    """Suck-out of a spiral-wrapped shield, per metre: a resonance added to the propagation constant, causal, nothing at DC.
+
+    (A / 8.686) 2 b s / (s^2 + 2 b s + f_s^2) with s = j f and b = f_s / Q: within 1 / Q of the pair of poles at +-f_s that is
+    usual for it. ``frequency`` f_s [Hz], see `wrap_frequency`; ``peak_db`` A [dB/m] there; ``q`` f_s over the half width.
+    It absorbs; a real one also reflects.
+    """
+
+    frequency: float
+    peak_db: float
+    q: float = 25.0
+
+    def __post_init__(self) -> None:
+        hint = f"was {self.frequency} GHz meant? Write {self.frequency} * GHz"
+        check.between(self, "frequency", self.frequency, 1e6, 1e13, "Hz", hint)
+        check.between(self, "peak_db", self.peak_db, 0, 1000, "dB/m")
+        check.between(self, "q", self.q, 1, 1e4)
+
+    def extra(self, f: np.ndarray) -> np.ndarray:
+        """What the propagation constant gains [1/m], complex, shape of ``f`` [Hz]."""
+        s = 1j * np.asarray(f, float) / self.frequency
+        return self.peak_db / db(np.e) * 2 * s / self.q / (s * s + 2 * s / self.q + 1)
+
+
+def wrap_frequency(pitch: float, permittivity: float = 1.70, order: int = 1) -> float:
+    """Where a shield wrapped with ``pitch`` [m] blocks [Hz]: order x v / (2 pitch), Bragg's condition."""
+    check.positive("wrap_frequency", "pitch", pitch, "m")
+    check.between("wrap_frequency", "permittivity", permittivity, 1, 20)
+    check.count("wrap_frequency", "order", order, 1)
+    return float(order * materials.C0 / (2 * pitch * np.sqrt(permittivity)))
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
 class Twinax(MultiPort):
     """Shielded parallel pair: exact round-wire conductors, wideband-Debye foam; causal, and exact at DC.
 
@@ -85,8 +142,10 @@ class Twinax(MultiPort):
     and acts on the skin-effect term only; ``resistivity`` [ohm m] at 20 C; ``temperature`` [C].
 
     Kp 1.28, er 1.70 and tan d 3e-4 were fitted to two published points, 7.14 and 10.23 dB/m at 53 GHz for 26 and 30 AWG; other
-    gauges and frequencies are predictions, +-8 %. Left out: mode conversion by skew (no two-port can hold it), the stop band of
-    spiral-wrapped shields, and higher modes above about 100 GHz in thick pairs.
+    gauges and frequencies are predictions, +-8 %. ``plating`` acts on the wires by its flat-surface ratio and leaves DC alone;
+    Kp already holds that of the fitted cables. ``stop_bands`` are the suck-outs of a spiral-wrapped shield; cable for 100 Gb/s
+    and above has its foil along the pair and none. Left out: mode conversion by skew (no two-port can hold it, see
+    `pair.TwinaxPair`) and higher modes above about 100 GHz in thick pairs.
     """
 
     length: float
@@ -97,6 +156,8 @@ class Twinax(MultiPort):
     conductor_factor: float = 1.28
     resistivity: float = materials.COPPER
     temperature: float = 20.0
+    plating: Plating | None = None
+    stop_bands: tuple[StopBand, ...] = ()
 
     def __post_init__(self) -> None:
         hint = f"was {self.length} mm meant? Write {self.length} * mm"
@@ -108,6 +169,11 @@ class Twinax(MultiPort):
         check.between(self, "conductor_factor", self.conductor_factor, 1, 5)
         check.between(self, "resistivity", self.resistivity, 1e-9, 1e-6, "ohm m")
         check.between(self, "temperature", self.temperature, -100, 300, "C")
+        if self.plating is not None:
+            check.instance(self, "plating", self.plating, Plating)
+        check.instance(self, "stop_bands", self.stop_bands, tuple)
+        for i, band in enumerate(self.stop_bands):
+            check.instance(self, f"stop_bands[{i}]", band, StopBand)
 
     @property
     def n_ports(self) -> int:
@@ -120,6 +186,11 @@ class Twinax(MultiPort):
         return materials.wire_diameter(self.gauge)
 
     @property
+    def nominal_delay(self) -> float:
+        """Delay [s/m] of the pair at 10 GHz without the inductance inside the wires."""
+        return float(np.sqrt(self.permittivity)) / materials.C0
+
+    @property
     def loop_resistance(self) -> float:
         """DC resistance of both conductors [ohm/m] at ``temperature``."""
         return 8 * materials.resistivity_at(self.temperature, self.resistivity) / (np.pi * self.diameter**2)
@@ -129,33 +200,28 @@ class Twinax(MultiPort):
         rho = materials.resistivity_at(self.temperature, self.resistivity)
         tangent = self.loss_tangent * (1 + LOSS_TANGENT_COEFFICIENT * (self.temperature - 20))
         w = 2 * np.pi * f
-        delay = np.sqrt(self.permittivity) / materials.C0
+        delay = self.nominal_delay
         skin = materials.surface_resistance(f, rho) * (2 * (self.conductor_factor - 1) / (np.pi * self.diameter))
-        z = 2 * materials.round_wire(f, self.diameter, rho) + (1 + 1j) * skin + 1j * w * (self.impedance * delay)
+        z = 2 * materials.round_wire(f, self.diameter, rho) + (1 + 1j) * skin
+        if self.plating is not None:
+            smooth = surface_impedance(f, self.resistivity, temperature=self.temperature)
+            plated = surface_impedance(f, self.resistivity, plating=self.plating, temperature=self.temperature)
+            z = np.where(smooth == 0, z, z * plated / np.where(smooth == 0, 1, smooth))
+        z = z + 1j * w * (self.impedance * delay)
         eps = materials.wideband_debye(f, self.permittivity, tangent, DIELECTRIC_REFERENCE)
         return z, 1j * w * (delay / self.impedance / self.permittivity) * eps
 
     def attenuation_db(self, f: np.ndarray) -> np.ndarray:
         """Attenuation of a matched length [dB/m], shape of ``f`` [Hz]."""
-        z, y = self.immittances(np.asarray(f, float))
-        return db(np.e) * np.sqrt(z * y).real
+        f = np.asarray(f, float)
+        z, y = self.immittances(f)
+        return db(np.e) * (np.sqrt(z * y) + sum(band.extra(f) for band in self.stop_bands)).real
 
     def phase_delay(self, f: np.ndarray) -> np.ndarray:
-        """Phase delay [s/m], shape of ``f`` [Hz], for f > 0."""
+        """Phase delay [s/m], shape of ``f`` [Hz], for f > 0, stop bands aside."""
         z, y = self.immittances(np.asarray(f, float))
         return np.sqrt(z * y).imag / (2 * np.pi * np.asarray(f))
 
     def _s(self, f: np.ndarray, z0: float) -> np.ndarray:
         z, y = self.immittances(f)
-        static = f == 0
-        y[static] = 1  # any value: replaced below
-        zc = np.sqrt(z / y)
-        wave = np.exp((-self.length) * y * zc)
-        # divided through by (Zc + z0)^2 this is the form of (93A-13); so it stays exact where Zc grows towards DC
-        lost = 1 - wave * wave
-        inner = 1 / (4 * z0 * zc + (zc - z0) ** 2 * lost)
-        s = np.empty((2, 2, f.size), complex)
-        s[0, 0] = s[1, 1] = (zc**2 - z0**2) * lost * inner
-        s[0, 1] = s[1, 0] = 4 * z0 * zc * wave * inner
-        s[..., static] = series_resistance_s(np.full(np.count_nonzero(static), self.loop_resistance * self.length), z0)
-        return s
+        return uniform_line_s(z, y, self.length, z0, sum(band.extra(f) for band in self.stop_bands))

@@ -156,10 +156,10 @@ def reactance_factor(x: np.ndarray, factor: Callable[[np.ndarray], np.ndarray], 
 
 
 def _gradient(x: np.ndarray) -> np.ndarray:
-    """Surface impedance over that of the smooth surface, complex, where the conductivity follows a normal distribution."""
+    """Surface impedance over that of a smooth surface, complex: the conductivity rises as a normal distribution over 10 Rq."""
     from scipy.special import ndtr
 
-    edges = np.linspace(-6, 6, 481)
+    edges = np.linspace(-5, 5, 401)
     share = ndtr((edges[1:] + edges[:-1]) / 2)
     # skin depth 1, resistivity 1: 2 pi f mu0 is 2, and the roughness is x
     z = np.full(x.shape, 1 + 1j)
@@ -167,8 +167,7 @@ def _gradient(x: np.ndarray) -> np.ndarray:
         own = np.sqrt(2j / conductivity)
         turn = np.tanh(np.sqrt(2j * conductivity) * (edges[1] - edges[0]) * x)
         z = own * (z + own * turn) / (own + z * turn)
-    # seen from the mean plane, not from where the table begins
-    return (z + 2j * edges[0] * x) / (1 + 1j)
+    return z / (1 + 1j)
 
 
 @functools.cache
@@ -185,8 +184,9 @@ def rough_surface(f: np.ndarray, rms: float, model: str, resistivity: float = CO
     """Complex factor on the surface impedance (1 + j) Rs, causal, for a roughness of ``rms`` Rq [m].
 
     ``model``: "hammerstad" or "groiss", the real factor with its Kramers-Kronig partner, or "gradient", a conductivity that
-    falls to zero as a normal distribution of width Rq, seen from the mean plane (Gold and Helmreich 2017): the only one of
-    the three that gives the added inductance by physics. From a table in Rq / delta; beyond 1e3 it stays at its end.
+    rises as a normal distribution of width Rq (Gold and Helmreich 2017): the only one of the three whose added inductance is
+    physics. It is seen from the tips, 5 Rq above the mean plane, from where the thickness of the dielectric then counts.
+    From a table in Rq / delta; beyond 1e3 it stays at its end.
     """
     check.one_of("rough_surface", "model", model, ("hammerstad", "groiss", "gradient"))
     x = rms / skin_depth(np.asarray(f, float), resistivity)

@@ -307,14 +307,7 @@ def table_of(
             raise source.error(int(lines[0]), cause, f"is the extension wrong? Rename to .s{implied}p")
         regular = values[: values.size // size * size].reshape(-1, size)
         if values.size % size or not regular.size or np.any(np.diff(regular[:, 0]) <= 0):
-            i = int(np.argmax(sizes != size))
-            left = int(sizes[i:].sum())
-            last = left < size  # a pair cut in two makes the last line look like a new frequency
-            cause = (
-                f"frequency {values[offsets[i]]:g} {unit} holds {left if last else sizes[i]} of the {size} numbers of {n} ports"
-            )
-            cause += f"; the file ends at line {source.n_lines}" if last else ""
-            raise source.error(int(lines[begin[i]]), cause, "is the file cut off, or the extension wrong?")
+            raise _cut(source, values, counts, begin, sizes, (size, n, unit))
         source.note("line-breaks", f"lines break within pairs; read as {size} numbers a frequency", "info")
         begin = np.searchsorted(np.cumsum(counts), np.arange(len(regular)) * size, side="right")
     table = values.reshape(-1, size)
@@ -325,3 +318,20 @@ def table_of(
         i = int(np.argmax(table[:, 0] < 0))
         raise source.error(int(lines[begin[i]]), f"frequency {table[i, 0]:g} {unit} is negative")
     return table, lines[begin], noise, n
+
+
+def _cut(
+    source: Source, values: np.ndarray, counts: np.ndarray, begin: np.ndarray, sizes: np.ndarray, rule: tuple[int, int, str]
+) -> TouchstoneError:
+    """The error for the first frequency whose numbers do not make a whole row."""
+    size, n, unit = rule
+    i = int(np.argmax(sizes != size))
+    row, start, left = int(begin[i]), int(sizes[:i].sum()), int(sizes[i:].sum())
+    held = int(sizes[i])
+    whole = np.flatnonzero(np.cumsum(counts[row:])[: counts.size - row] == size)
+    if held > size and whole.size:  # this row is whole; the next is cut after an even count and was taken for its continuation
+        row, start, left, held = row + int(whole[0]) + 1, start + size, left - size, held - size
+    last = left < size  # a pair cut in two makes the last line look like a new frequency
+    cause = f"frequency {values[start]:g} {unit} holds {left if last else held} of the {size} numbers of {n} ports"
+    cause += f"; the file ends at line {source.n_lines}" if last else ""
+    return source.error(source.lines[row], cause, "is the file cut off, or the extension wrong?")

@@ -144,9 +144,17 @@ class Interference:
             low, high = self.bounds
             out[flat >= high] = -np.inf
             out[flat < low] = 0.0
+        lost = np.isnan(out)
+        if np.any(lost):
+            from scipy.special import log_ndtr
+
+            # 1e8 sigma and more beyond the last sum of the symbols: only the distance to it matters.
+            low, high = self.bounds
+            sigma = max(self.sigma, _SMALLEST_SIGMA * float(np.sqrt(self.variance)))
+            out = np.where(lost & (flat > high), log_ndtr((high - flat) / sigma), np.where(lost & (flat < low), 0.0, out))
         if np.any(np.isnan(out)):
             raise check.fail(
-                "Interference.log_tail", "x", "where the tail integral converges", x[np.isnan(out)], "sigma too small"
+                "Interference.log_tail", "x", "where the tail integral converges", flat[np.isnan(out)], "sigma too small"
             )
         return out.reshape(x.shape)
 

@@ -66,6 +66,10 @@ class FixedTaps:
         taps = Taps(feed_forward=tuple(w / cursor), n_precursors=self.n_precursors, feedback=self.feedback)
         return taps, mean_square_error(taps, h, main, noise, mean_square)
 
+    def errors(self, h: np.ndarray, main: np.ndarray, noise: np.ndarray, mean_square: float) -> np.ndarray:
+        """Mean-square errors at many sampling phases, shape (n_phases,); arguments as in `Mmse.errors`."""
+        return np.array([self.solve(*row, mean_square)[1] for row in zip(h, main, noise, strict=True)])
+
 
 @dataclass(frozen=True, kw_only=True)
 class Mmse:
@@ -128,6 +132,31 @@ class Mmse:
         error = _quadratic(r, w) - 2 * (h0 @ w) - 2 * b @ (hb @ w) + b @ b + 1
         return taps, float(mean_square * max(error, 0.0))
 
+    def errors(self, h: np.ndarray, main: np.ndarray, noise: np.ndarray, mean_square: float) -> np.ndarray:
+        """Mean-square errors at many sampling phases at once, shape (n_phases,): those that `solve` gives, faster.
+
+        ``h`` and ``noise`` (n_phases, window), ``main`` (n_phases,).
+        """
+        if self.tap_limit is not None or self.n_feedback > 1:
+            return np.array([self.solve(*row, mean_square)[1] for row in zip(h, main, noise, strict=True)])
+        n, q = self.n_taps, self.n_feedback
+        lags = np.fft.irfft(np.abs(np.fft.rfft(h, axis=1)) ** 2, h.shape[1], axis=1)[:, :n] + noise[:, :n] / mean_square
+        alive = lags[:, 0] > 0
+        lags[~alive, 0] = 1
+        lags[:, 0] *= 1 + 1e-13
+        reach = main[:, None, None] + self.n_precursors - np.arange(n)[:, None] + np.arange(1 + q)
+        columns = np.take_along_axis(h[:, :, None], reach.reshape(len(h), -1, 1) % h.shape[1], axis=1).reshape(reach.shape)
+        apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
+        gram = columns.transpose(0, 2, 1) @ np.linalg.solve(lags[:, apart], columns)
+        g0 = np.where(alive, gram[:, 0, 0], 1.0)
+        if q == 0:
+            return mean_square * np.where(alive, np.maximum(1 / g0 - 1, 0), np.inf)
+        # One feedback tap: the error is a parabola in it, so the limit nearest its minimum is the constrained minimum.
+        g, gb = gram[:, 0, 1], gram[:, 1, 1]
+        b = np.clip((g / g0) / (1 - gb + g**2 / g0), *self.feedback_limits)
+        error = (1 - g * b) ** 2 / g0 + b**2 * (1 - gb) - 1
+        return mean_square * np.where(alive, np.maximum(error, 0), np.inf)
+
 
 def zero_forcing(h: np.ndarray, main: int, n_taps: int, n_precursors: int) -> Taps:
     """Feed-forward taps that leave 1 at the main cursor and 0 at the ``n_taps - 1`` cursors around it (Lucky 1965)."""
@@ -185,7 +214,7 @@ def _within_limits(gram: np.ndarray, low: float, high: float) -> np.ndarray:
     """
     g = gram[0, 1:] / gram[0, 0]
     a = np.eye(g.size) - gram[1:, 1:] + np.outer(g, gram[0, 1:])
-    b = np.full(g.size, float(low if high - low == 0 else np.clip(0.0, low, high)))
+    b = np.full(g.size, float(np.clip(0.0, low, high)))
     free = np.zeros(g.size, bool)
     for _ in range(20 * g.size):  # far more than it takes: each round lowers the error
         slope = a @ b - g

@@ -330,3 +330,488 @@ def lfsr(n: int, state: int, taps: np.ndarray, order: int) -> tuple[np.ndarray, 
         out[i] = bit
         register = ((register << 1) | bit) & mask
     return out, int(register)
+
+
+# --- sampling and the baud-rate receiver (dsp.timing, dsp.receiver) ---
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def interpolate(wave: np.ndarray, at: np.ndarray, beyond: np.ndarray, table: np.ndarray, tilt: np.ndarray) -> np.ndarray:
+    """``wave`` at ``at`` (int64) + ``beyond`` (any sign) samples: 8 taps, linear between neighbouring rows of ``table``.
+
+    ``tilt`` holds the differences of the rows of ``table``. Samples outside the wave are taken as zero.
+    """
+    out = np.empty(at.size)
+    n_rows = tilt.shape[0]
+    for m in range(at.size):
+        whole = math.floor(beyond[m])
+        u = (beyond[m] - whole) * n_rows
+        row = min(int(u), n_rows - 1)
+        v = u - row
+        first = at[m] + whole - 3
+        total = 0.0
+        if first >= 0 and first + 8 <= wave.size:
+            near = wave[first : first + 8]
+            c = table[row]
+            d = tilt[row]
+            for t in range(8):
+                total += (c[t] + v * d[t]) * near[t]
+        else:
+            for t in range(8):
+                if 0 <= first + t < wave.size:
+                    total += (table[row, t] + v * tilt[row, t]) * wave[first + t]
+        out[m] = total
+    return out
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def receive(
+    wave: np.ndarray,
+    jitter: np.ndarray,
+    known: np.ndarray,
+    ahead: int,
+    table: np.ndarray,
+    tilt: np.ndarray,
+    thresholds: np.ndarray,
+    levels: np.ndarray,
+    settings: np.ndarray,
+    modes: np.ndarray,
+    counts: np.ndarray,
+    values: np.ndarray,
+    ffe: np.ndarray,
+    dfe: np.ndarray,
+    line: np.ndarray,
+    past: np.ndarray,
+    late: np.ndarray,
+    out_at: np.ndarray,
+    out_beyond: np.ndarray,
+    out_phase: np.ndarray,
+    out_z: np.ndarray,
+    out_index: np.ndarray,
+) -> tuple[int, int]:
+    """One pass of the receiver over ``wave``, as far as samples and ``jitter`` reach. Returns the numbers of samples and decisions.
+
+    settings: samples per symbol beyond the whole ones, proportional and integral gain, converter step (0 for none) and full
+    scale, steps of the feed-forward and feedback adaptation. modes: whole samples per symbol, pre-cursors, further latency,
+    1 if jittered. Changed in place, the state: counts (position in ``wave``, pointers into line, past and late, samples
+    taken so far), values (fraction of the position, integrator, phase), ffe, dfe, and the delay lines; line and past are
+    stored twice so that a window is one slice, newest first. ``known``: true indices of the next decisions, 255 where there is none. Out: by sample its position and
+    phase [UI], by decision the equalised sample and the index.
+    """
+    spare, proportional, integral, step, full_scale, mu_ffe, mu_dfe = settings
+    n_whole, n_pre, latency, jittered = modes
+    samples_per_symbol = n_whole + spare
+    i, p, q, r, taken = counts
+    fraction, drift, phase = values
+    n_rows = tilt.shape[0]
+    n_line = line.size // 2
+    n_past = past.size // 2
+    n_ffe = ffe.size
+    n_dfe = dfe.size
+    n_levels = levels.size
+    closed = proportional != 0.0
+    top = 0.0 if step == 0.0 else math.floor(2 * full_scale / step + 0.5)
+    n_samples = 0
+    n_decided = 0
+    limit = out_at.size
+    while n_samples < limit and i + ahead < wave.size and (jittered == 0 or n_samples < jitter.size):
+        # sample
+        beyond = fraction
+        if jittered:
+            beyond += samples_per_symbol * min(max(jitter[n_samples], -1.0), 1.0)
+        whole = math.floor(beyond)
+        u = (beyond - whole) * n_rows
+        row = min(int(u), n_rows - 1)
+        v = u - row
+        near = wave[i + whole - 3 : i + whole + 5]
+        c = table[row]
+        d = tilt[row]
+        x = 0.0
+        for t in range(8):
+            x += (c[t] + v * d[t]) * near[t]
+        if step != 0.0:
+            code = min(max(np.rint((x + full_scale) / step), 0.0), top)
+            x = code * step - full_scale
+        p = p - 1 if p > 0 else n_line - 1
+        line[p] = x
+        line[p + n_line] = x
+        out_at[n_samples] = i
+        out_beyond[n_samples] = beyond
+        out_phase[n_samples] = phase
+        n_samples += 1
+        taken += 1
+        correction = 0.0
+        if taken > n_pre:
+            # equalise; the newest sample apart, as its store is still under way when the window is loaded
+            window = line[p : p + n_line]
+            z = 0.0
+            for t in range(1, n_ffe):
+                z += ffe[t] * window[t]
+            z += ffe[0] * x
+            before = past[q : q + n_past]
+            for t in range(n_dfe):
+                z -= dfe[t] * before[t]
+            # decide
+            index = 0
+            for t in range(n_levels - 1):
+                index += z > thresholds[t]
+            out_z[n_decided] = z
+            out_index[n_decided] = index
+            a = levels[index]
+            if n_decided < known.size and known[n_decided] != 255:
+                a = levels[known[n_decided]]
+            # track: the detector on unequalised samples
+            if closed:
+                error = window[n_pre] * before[0] - window[n_pre + 1] * a
+                if latency > 0:
+                    r = r - 1 if r > 0 else latency - 1
+                    fresh = error
+                    error = late[r]
+                    late[r] = fresh
+                drift += integral * error
+                correction = min(max(proportional * error + drift, -0.5), 0.5)
+            # adapt
+            if mu_ffe != 0.0:
+                miss = mu_ffe * (a - z)
+                for t in range(n_ffe):
+                    ffe[t] += miss * window[t]
+            if mu_dfe != 0.0:
+                miss = mu_dfe * (a - z)
+                for t in range(n_dfe):
+                    dfe[t] -= miss * before[t]
+            q = q - 1 if q > 0 else n_past - 1
+            past[q] = a
+            past[q + n_past] = a
+            n_decided += 1
+        # move on
+        phase += correction
+        fraction += spare + samples_per_symbol * correction
+        whole = math.floor(fraction)
+        fraction -= whole
+        i += n_whole + whole
+    counts[0] = i
+    counts[1] = p
+    counts[2] = q
+    counts[3] = r
+    counts[4] = taken
+    values[0] = fraction
+    values[1] = drift
+    values[2] = phase
+    return n_samples, n_decided
+
+
+# --- Reed-Solomon codes (dsp.reed_solomon) ---
+# exp[i] is a^i for i up to twice the group order, zeros beyond; log[0] points into the zeros, so a product with 0 is 0.
+
+
+@njit(nogil=True, cache=True)
+def reed_solomon_remainders(words: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Remainders of ``words`` (n_words, n), highest power first, by the generator polynomial: (n_words, n_parity), uint16.
+
+    ``table[f]``: symbol ``f`` times the generator below its leading one, shape (2^symbol_bits, n_parity).
+    """
+    n_words, n = words.shape
+    n_parity = table.shape[1]
+    out = np.empty((n_words, n_parity), np.uint16)
+    work = np.empty(n, np.uint16)
+    for w in range(n_words):
+        work[:] = words[w]
+        for i in range(n - n_parity):
+            row = table[work[i]]
+            part = work[i + 1 : i + 1 + n_parity]
+            for j in range(n_parity):
+                part[j] ^= row[j]
+        out[w] = work[n - n_parity :]
+    return out
+
+
+@njit(nogil=True, cache=True)
+def reed_solomon_locator(syndromes: np.ndarray, exp: np.ndarray, log: np.ndarray, locator: np.ndarray) -> int:
+    """Berlekamp-Massey: fills the error locator polynomial, lowest power first, and returns the length of its recurrence."""
+    n = syndromes.size
+    order = (exp.size - 3) // 4
+    before = np.zeros(n + 1, np.int64)
+    kept = np.zeros(n + 1, np.int64)
+    locator[:] = 0
+    locator[0] = 1
+    before[0] = 1
+    length = 0
+    gap = 1
+    last = np.int64(1)
+    for i in range(n):
+        d = syndromes[i]
+        for j in range(1, length + 1):
+            d ^= exp[log[locator[j]] + log[syndromes[i - j]]]
+        if d == 0:
+            gap += 1
+            continue
+        scale = log[d] - log[last]
+        if scale < 0:
+            scale += order
+        grow = 2 * length <= i
+        if grow:
+            kept[:] = locator
+        for j in range(n + 1 - gap):
+            locator[j + gap] ^= exp[scale + log[before[j]]]
+        if grow:
+            length = i + 1 - length
+            before[:] = kept
+            last = d
+            gap = 1
+        else:
+            gap += 1
+    return length
+
+
+@njit(nogil=True, cache=True)
+def reed_solomon_correct(words: np.ndarray, remainders: np.ndarray, exp: np.ndarray, log: np.ndarray, t: int) -> np.ndarray:
+    """Corrects ``words`` (n_words, n) in place: symbols changed in each, or -1 and no change where none is within ``t``.
+
+    ``remainders``: by the generator with roots a^0, a^1, ..., (n_words, n_parity).
+    """
+    n_words, n = words.shape
+    n_parity = remainders.shape[1]
+    order = (exp.size - 3) // 4
+    found = np.zeros(n_words, np.int64)
+    syndromes = np.empty(n_parity, np.int64)
+    locator = np.empty(n_parity + 1, np.int64)
+    powers = np.empty(n_parity + 1, np.int64)
+    places = np.empty(n_parity + 1, np.int64)
+    evaluator = np.empty(n_parity, np.int64)
+    for w in range(n_words):
+        dirty = False
+        for j in range(n_parity):
+            dirty = dirty or remainders[w, j] != 0
+        if not dirty:
+            continue
+        for i in range(n_parity):
+            s = np.int64(remainders[w, 0])
+            for j in range(1, n_parity):
+                s = exp[log[s] + i] ^ np.int64(remainders[w, j])
+            syndromes[i] = s
+        length = reed_solomon_locator(syndromes, exp, log, locator)
+        if length > t:
+            found[w] = -1
+            continue
+        # Chien search: locator(a^-d) for the symbol at x^d. Each term's logarithm falls by its power from one d to the next.
+        for j in range(length + 1):
+            powers[j] = log[locator[j]]
+        roots = 0
+        for d in range(n):
+            value = np.int64(0)
+            for j in range(length + 1):
+                value ^= exp[powers[j]]
+                p = powers[j] - j
+                if p < 0:
+                    p += order
+                powers[j] = p if locator[j] != 0 else powers[j]
+            if value == 0:
+                places[roots] = d
+                roots += 1
+                if roots == length:
+                    break
+        if roots != length:
+            found[w] = -1
+            continue
+        # Forney: the error at x^d is a^d evaluator(a^-d) / locator'(a^-d), evaluator = syndromes * locator.
+        for i in range(length):
+            e = np.int64(0)
+            for j in range(i + 1):
+                e ^= exp[log[locator[j]] + log[syndromes[i - j]]]
+            evaluator[i] = e
+        for r in range(length):
+            d = places[r]
+            back = (order - d) % order
+            top = np.int64(0)
+            for j in range(length):
+                top ^= exp[log[evaluator[j]] + (back * j) % order]
+            slope = np.int64(0)
+            for j in range(1, length + 1, 2):
+                slope ^= exp[log[locator[j]] + (back * (j - 1)) % order]
+            words[w, n - 1 - d] ^= np.uint16(exp[(log[top] + d + order - log[slope]) % order])
+        found[w] = length
+    return found
+
+
+# --- inner code (dsp.hamming) ---
+
+
+@njit(nogil=True, cache=True)
+def chase(llr: np.ndarray, columns: np.ndarray, place_of: np.ndarray, n_test: int) -> tuple[np.ndarray, np.ndarray]:
+    """Chase decoding of a code that corrects one error: bits (n_words, n) uint8, and whether a code word was found.
+
+    ``llr`` (n_words, n): positive for 0. ``columns[i]``: syndrome of bit i alone; ``place_of[syndrome]``: that bit, or -1.
+    All patterns on the ``n_test`` weakest bits are tried, in Gray order so that one bit changes at a time.
+    """
+    n_words, n = llr.shape
+    bits = np.empty((n_words, n), np.uint8)
+    found = np.zeros(n_words, np.bool_)
+    weak = np.zeros(n_test, np.int64)
+    flipped = np.zeros(n, np.bool_)
+    for w in range(n_words):
+        syndrome = np.int64(0)
+        filled = 0
+        for i in range(n):
+            wrong = llr[w, i] < 0
+            bits[w, i] = wrong
+            flipped[i] = False
+            if wrong:
+                syndrome ^= columns[i]
+            size = abs(llr[w, i])
+            if filled < n_test:
+                j = filled
+                filled += 1
+            elif n_test > 0 and size < abs(llr[w, weak[n_test - 1]]):
+                j = n_test - 1
+            else:
+                continue
+            while j > 0 and abs(llr[w, weak[j - 1]]) > size:
+                weak[j] = weak[j - 1]
+                j -= 1
+            weak[j] = i
+        cost = 0.0
+        best = np.inf
+        best_test = 0
+        best_place = -1
+        for test in range(1 << n_test):
+            if test > 0:
+                k = 0
+                while not (test >> k) & 1:
+                    k += 1
+                size = abs(llr[w, weak[k]])
+                cost += -size if flipped[weak[k]] else size
+                flipped[weak[k]] = not flipped[weak[k]]
+                syndrome ^= columns[weak[k]]
+            total = cost
+            place = -1
+            if syndrome != 0:
+                place = place_of[syndrome]
+                if place < 0:
+                    continue
+                size = abs(llr[w, place])
+                total += -size if flipped[place] else size
+            if total < best:
+                best = total
+                best_test = test ^ (test >> 1)
+                best_place = place
+        if best < np.inf:
+            found[w] = True
+            for k in range(n_test):
+                bits[w, weak[k]] ^= (best_test >> k) & 1
+            if best_place >= 0:
+                bits[w, best_place] ^= 1
+    return bits, found
+
+
+# --- chains of errors (dsp.bursts) ---
+
+
+@njit(nogil=True, cache=True)
+def error_walk(draws: np.ndarray, cumulative: np.ndarray, state: int) -> tuple[np.ndarray, int]:
+    """Errors along a Markov chain, one per uniform draw, and the state after them.
+
+    ``cumulative`` (n, 2n): running sums of the probabilities of (next state, right) and then (next state, wrong).
+    """
+    n = cumulative.shape[0]
+    wrong = np.empty(draws.size, np.bool_)
+    s = state
+    for i in range(draws.size):
+        k = 0
+        while k < 2 * n - 1 and draws[i] >= cumulative[s, k]:
+            k += 1
+        wrong[i] = k >= n
+        s = k - n if k >= n else k
+    return wrong, s
+
+
+# --- sequence detection (dsp.detector) ---
+# State: the last symbols, oldest most significant. Each keeps its decisions, newest in the lowest bits of a word.
+
+
+@njit(nogil=True, cache=True)
+def viterbi(
+    y: np.ndarray, tails: np.ndarray, steps: np.ndarray, metrics: np.ndarray, history: np.ndarray, shift: int, bits: int
+) -> np.ndarray:
+    """Most likely symbols: for each sample, what the best path of that moment decided ``shift / bits`` symbols earlier.
+
+    ``tails`` (n_states,): what a state's symbols add to the next sample; ``steps`` (n_levels,): what the new symbol adds.
+    ``metrics`` and ``history`` (n_states,) are updated. No branch depends on the data, so noise costs no time.
+    """
+    n = steps.size
+    n_states = metrics.size
+    groups = n_states // n
+    mask = (1 << bits) - 1
+    out = np.empty(y.size, np.uint8)
+    old = np.empty(n_states)
+    was = np.empty(n_states, np.int64)
+    depart = np.empty(n)
+    miss = np.empty(n)
+    for i in range(y.size):
+        for s in range(n_states):
+            old[s] = metrics[s]
+            was[s] = history[s]
+        for r in range(groups):
+            for j in range(n):
+                miss[j] = y[i] - tails[j * groups + r]
+                depart[j] = old[j * groups + r] + miss[j] * miss[j]
+            for a in range(n):
+                slope = 2 * steps[a]
+                best = depart[0] - slope * miss[0]
+                came = 0
+                for j in range(1, n):
+                    c = depart[j] - slope * miss[j]
+                    came += (j - came) * np.int64(c < best)
+                    best = min(best, c)
+                metrics[r * n + a] = best + steps[a] * steps[a]
+                history[r * n + a] = (was[came * groups + r] << bits) | a
+        best = metrics[0]
+        came = 0
+        for s in range(1, n_states):
+            came += (s - came) * np.int64(metrics[s] < best)
+            best = min(best, metrics[s])
+        out[i] = (history[came] >> shift) & mask
+        if best > 1e4:
+            for s in range(n_states):
+                metrics[s] -= best
+    return out
+
+
+@njit(nogil=True, cache=True)
+def viterbi_pam4(
+    y: np.ndarray, tails: np.ndarray, steps: np.ndarray, metrics: np.ndarray, history: np.ndarray, shift: int
+) -> np.ndarray:
+    """`viterbi` for four levels and four states, written out: everything but the histories stays in registers."""
+    out = np.empty(y.size, np.uint8)
+    t0, t1, t2, t3 = tails[0], tails[1], tails[2], tails[3]
+    b0, b1, b2, b3 = 2 * steps[0], 2 * steps[1], 2 * steps[2], 2 * steps[3]
+    c0, c1, c2, c3 = steps[0] * steps[0], steps[1] * steps[1], steps[2] * steps[2], steps[3] * steps[3]
+    m0, m1, m2, m3 = metrics[0], metrics[1], metrics[2], metrics[3]
+    g = history.copy()
+    for i in range(y.size):
+        x = y[i]
+        u0, u1, u2, u3 = x - t0, x - t1, x - t2, x - t3
+        a0, a1, a2, a3 = m0 + u0 * u0, m1 + u1 * u1, m2 + u2 * u2, m3 + u3 * u3
+        p0, p1, p2, p3 = a0 - b0 * u0, a0 - b1 * u0, a0 - b2 * u0, a0 - b3 * u0
+        q0, q1, q2, q3 = a1 - b0 * u1, a1 - b1 * u1, a1 - b2 * u1, a1 - b3 * u1
+        r0, r1, r2, r3 = a2 - b0 * u2, a2 - b1 * u2, a2 - b2 * u2, a2 - b3 * u2
+        s0, s1, s2, s3 = a3 - b0 * u3, a3 - b1 * u3, a3 - b2 * u3, a3 - b3 * u3
+        e0, e1, e2, e3 = min(p0, q0), min(p1, q1), min(p2, q2), min(p3, q3)
+        f0, f1, f2, f3 = min(r0, s0), min(r1, s1), min(r2, s2), min(r3, s3)
+        w0, w1, w2, w3 = np.int64(f0 < e0), np.int64(f1 < e1), np.int64(f2 < e2), np.int64(f3 < e3)
+        i0 = (w0 << 1) | (np.int64(q0 < p0) & (w0 ^ 1)) | (np.int64(s0 < r0) & w0)
+        i1 = (w1 << 1) | (np.int64(q1 < p1) & (w1 ^ 1)) | (np.int64(s1 < r1) & w1)
+        i2 = (w2 << 1) | (np.int64(q2 < p2) & (w2 ^ 1)) | (np.int64(s2 < r2) & w2)
+        i3 = (w3 << 1) | (np.int64(q3 < p3) & (w3 ^ 1)) | (np.int64(s3 < r3) & w3)
+        m0, m1, m2, m3 = min(e0, f0) + c0, min(e1, f1) + c1, min(e2, f2) + c2, min(e3, f3) + c3
+        k0, k1, k2, k3 = g[i0] << 2, (g[i1] << 2) | 1, (g[i2] << 2) | 2, (g[i3] << 2) | 3
+        g[0], g[1], g[2], g[3] = k0, k1, k2, k3
+        low, high = min(m0, m1), min(m2, m3)
+        w = np.int64(high < low)
+        w = (w << 1) | (np.int64(m1 < m0) & (w ^ 1)) | (np.int64(m3 < m2) & w)
+        out[i] = (g[w] >> shift) & 3
+        if min(low, high) > 1e4:
+            best = min(low, high)
+            m0, m1, m2, m3 = m0 - best, m1 - best, m2 - best, m3 - best
+    metrics[0], metrics[1], metrics[2], metrics[3] = m0, m1, m2, m3
+    history[:] = g
+    return out

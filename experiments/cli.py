@@ -40,6 +40,11 @@ def reach(
         "per_gpu_tb_per_s": "TB/s per GPU", "basis": "basis",
     }  # fmt: skip
     show(answer.tables["reach"], columns, f"Reach of passive twinax, {margin:g} dB margin")
+    columns = {
+        "cable": "cable", "rate": "rate", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
+        "shipped_m": "shipped m", "binding_cause": "binding cause", "basis": "basis",
+    }  # fmt: skip
+    show(answer.tables["active"], columns, "Active cables: ACC has a linear redriver, AEC retimers at both ends")
     effects = {"link": "link", "gauge_awg": "AWG", "change": "change", "reach_m": "reach m", "ratio": "x", "binding_cause": "binding cause"}
     first = min(r["gauge_awg"] for r in answer.tables["definitions"])
     show([r for r in answer.tables["definitions"] if r["gauge_awg"] == first], effects, f"What the reach rests on, {first} AWG")

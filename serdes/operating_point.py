@@ -14,12 +14,14 @@ from dsp.noise import autocorrelation, edge_jitter_autocovariance, sampling_jitt
 from dsp.response import PulseResponse
 from dsp.units import db_power
 from serdes.link import Link
-from serdes.spectra import LEAST, WINDOW, Spectra, spectra
+from serdes.spectra import LEAST, Spectra, spectra
 
 FINE = 32
 """Samples per symbol among which the sampling phase is chosen."""
 COARSE = 8
 """Samples per symbol while the gains of the continuous-time equaliser are searched."""
+THIN = 4
+"""How much shorter the window is during that search."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,7 +33,7 @@ class OperatingPoint:
     the start of the window. ``main_cursor`` [V]: pulse at that instant.
     ``taps``: of the receiver. ``full_scale`` [V]: of the converter, None without one. ``variances``: of the decision error
     by cause, in squared symbol units. ``pulse``: at the sampler, `FINE` samples a symbol, sample ``main`` * `FINE` at the
-    sampling instant. ``residual``: interference left by the taps at whole symbols, shape (WINDOW,), main cursor at ``main``.
+    sampling instant. ``residual``: interference left by the taps at whole symbols, shape (window,), main cursor at ``main``.
     ``locks``: whether the clock has a phase to settle at; where not, the phase of least error stands in.
     """
 
@@ -94,7 +96,7 @@ class Phases:
     """Responses at all phases of a unit interval, rows phases, columns whole symbols; and the noise they bring.
 
     ``h`` [V]: pulse with transmit taps; ``bare`` [V]: without; ``edge`` [V per UI]; ``noise``: by cause, autocovariance [V^2]
-    of shape (WINDOW,) or, where the phase matters, (n_phases, WINDOW).
+    of shape (window,) or, where the phase matters, (n_phases, window).
     """
 
     h: np.ndarray
@@ -103,7 +105,7 @@ class Phases:
     noise: dict[str, np.ndarray]
 
     def total_noise(self) -> np.ndarray:
-        """Sum over causes, shape (n_phases, WINDOW)."""
+        """Sum over causes, shape (n_phases, window)."""
         return np.zeros(self.h.shape) + sum(self.noise.values())
 
 
@@ -154,11 +156,11 @@ def _settle(
     noise = {cause: np.atleast_2d(r)[0] for cause, r in ph.noise.items()}
     if sp.aggressors:
         noise["crosstalk"] = _crosstalk(link, sp, offset)
-    total = np.zeros(WINDOW) + sum(noise.values())
+    total = np.zeros(sp.window) + sum(noise.values())
     full_scale = None
     if link.rx.converter is not None:
         full_scale = link.rx.converter.full_scale(at_converter(link, h, total[0]))
-        noise["converter"] = np.eye(1, WINDOW)[0] * link.rx.converter.noise_variance(full_scale)
+        noise["converter"] = np.eye(1, sp.window)[0] * link.rx.converter.noise_variance(full_scale)
         total = total + noise["converter"]
     taps, error = link.rx.equalizer.solve(h, main, total, mean_square)
     if np.isfinite(error):
@@ -166,7 +168,7 @@ def _settle(
         variances = {"ISI": float(mean_square * np.sum(residual**2))}
         variances |= {cause: taps.variance(r) for cause, r in noise.items()}
     else:
-        residual = np.zeros(WINDOW)
+        residual = np.zeros(sp.window)
         variances = {"no signal": math.inf}
     shift = offset / link.symbol_rate
     bare = sp.response(sp.pulse, FINE, shift)
@@ -198,11 +200,12 @@ def _best_gains(link: Link, base: Spectra, like: OperatingPoint | None) -> tuple
     if ctle is None:
         return 0.0, 0.0
     gains, lows = sorted(ctle.gains_db), sorted(ctle.low_gains_db)
+    thin = base.thinned(THIN)
     known: dict[tuple[int, int], float] = {}
 
     def error(i: int, j: int) -> float:
         if (i, j) not in known:
-            sp = base.filtered(ctle.transfer(base.f, gains[i], lows[j]))
+            sp = thin.filtered(ctle.transfer(thin.f, gains[i], lows[j]))
             known[i, j] = _least_error(link, phases(link, sp, COARSE))
         return known[i, j]
 
@@ -226,10 +229,10 @@ def _best_gains(link: Link, base: Spectra, like: OperatingPoint | None) -> tuple
 
 
 def _least_error(link: Link, ph: Phases) -> float:
-    return min(_phase_errors(link, ph))
+    return float(np.min(_phase_errors(link, ph)))
 
 
-def _phase_errors(link: Link, ph: Phases) -> list[float]:
+def _phase_errors(link: Link, ph: Phases) -> np.ndarray:
     """Mean-square decision error at each phase, with the converter's range from its saddle-point quantile at the peak."""
     mean_square = link.tx.constellation.mean_square
     total = ph.total_noise()
@@ -239,9 +242,7 @@ def _phase_errors(link: Link, ph: Phases) -> list[float]:
         best = int(np.argmax(peaks))
         signal = at_converter(link, ph.h[best], total[best, 0])
         total[:, 0] += link.rx.converter.noise_variance(link.rx.converter.full_scale(signal, exact=False))
-    return [
-        link.rx.equalizer.solve(h, int(m), n, mean_square)[1] for h, m, n in zip(ph.h, mains, total, strict=True)
-    ]
+    return link.rx.equalizer.errors(ph.h, mains, total, mean_square)
 
 
 def _recovered_phase(link: Link, ph: Phases) -> float | None:
@@ -277,14 +278,14 @@ def interference(link: Link, cursors: np.ndarray, variance: float) -> Interferen
 
 def _crosstalk(link: Link, sp: Spectra, offset: float) -> np.ndarray:
     """Autocovariance [V^2] of the aggressors at their own phases: as given, or the phase of largest variance (93A-33)."""
-    total = np.zeros(WINDOW)
+    total = np.zeros(sp.window)
     for row, aggressor in zip(aggressor_cursors(link, sp, offset), link.aggressors, strict=True):
         total += aggressor.tx.constellation.mean_square * autocorrelation(row)
     return total
 
 
 def aggressor_cursors(link: Link, sp: Spectra, offset: float) -> list[np.ndarray]:
-    """Samples [V] of each aggressor's pulse at the victim's sampling instants, each of shape (WINDOW,)."""
+    """Samples [V] of each aggressor's pulse at the victim's sampling instants, each of shape (window,)."""
     rows = []
     for aggressor, spectrum in zip(link.aggressors, sp.aggressors, strict=True):
         table = sp.response(spectrum, FINE, offset / link.symbol_rate).phases()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,7 @@ PROBE = 1e6
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Spectra:
-    """Spectra from 0 in steps of symbol rate / `WINDOW` up to `BAND` symbol rates, without CTLE.
+    """Spectra from 0 in steps of symbol rate / `window` up to `BAND` symbol rates, without CTLE.
 
     ``pulse`` [V s]: of one unit symbol, without transmit taps. ``edge`` [V s per UI]: of one unit step moved by one unit
     interval. ``taps``: transfer of the transmit taps. ``aggressors`` [V s]: of their unit symbols, their taps included.
@@ -43,20 +43,34 @@ class Spectra:
 
     def filtered(self, ctle: np.ndarray) -> Spectra:
         """The same behind a continuous-time equaliser of transfer ``ctle``."""
-        return Spectra(
-            symbol_rate=self.symbol_rate,
-            f=self.f,
+        return replace(
+            self,
             pulse=self.pulse * ctle,
             edge=self.edge * ctle,
-            taps=self.taps,
             aggressors=tuple(a * ctle for a in self.aggressors),
             noise=self.noise * np.abs(ctle) ** 2,
-            delay=self.delay,
+        )
+
+    @property
+    def window(self) -> int:
+        """Length of the pulse window in symbols."""
+        return (self.f.size - 1) // BAND
+
+    def thinned(self, step: int) -> Spectra:
+        """Every ``step``-th frequency: a window that much shorter, into which longer responses fold."""
+        return replace(
+            self,
+            f=self.f[::step],
+            pulse=self.pulse[::step],
+            edge=self.edge[::step],
+            taps=self.taps[::step],
+            aggressors=tuple(a[::step] for a in self.aggressors),
+            noise=self.noise[::step],
         )
 
     def grid(self, samples_per_symbol: int) -> Grid:
         """The time grid of the window."""
-        return Grid(symbol_rate=self.symbol_rate, samples_per_symbol=samples_per_symbol, n_symbols=WINDOW)
+        return Grid(symbol_rate=self.symbol_rate, samples_per_symbol=samples_per_symbol, n_symbols=self.window)
 
     def response(self, spectrum: np.ndarray, samples_per_symbol: int, shift: float = 0.0) -> PulseResponse:
         """One of the spectra in time, on a window placed around the victim's arrival and moved later by ``shift`` [s]."""
@@ -66,16 +80,16 @@ class Spectra:
         return PulseResponse(samples=p.samples, grid=grid, start=p.start + shift)
 
     def noise_autocovariance(self) -> np.ndarray:
-        """Autocovariance [V^2] of the receiver's and channel's noise at lags 0, 1, ... symbols, shape (WINDOW,), periodic."""
+        """Autocovariance [V^2] of the receiver's and channel's noise at lags 0, 1, ... symbols, shape (window,), periodic."""
         return self._at_symbols(self.noise)
 
     def crosstalk_autocovariance(self, mean_squares: list[float]) -> np.ndarray:
-        """Autocovariance [V^2] of all aggressors with their sampling phase averaged, shape (WINDOW,), periodic."""
+        """Autocovariance [V^2] of all aggressors with their sampling phase averaged, shape (window,), periodic."""
         sent = zip(self.aggressors, mean_squares, strict=True)
         return self._at_symbols(sum(2 * ms * np.abs(a) ** 2 * self.symbol_rate for a, ms in sent))
 
     def _at_symbols(self, density: np.ndarray) -> np.ndarray:
-        r = autocovariance(density, self.symbol_rate / WINDOW, 1 / self.symbol_rate, WINDOW // 2 + 1)
+        r = autocovariance(density, self.symbol_rate / self.window, 1 / self.symbol_rate, self.window // 2 + 1)
         return np.concatenate([r, r[-2:0:-1]])
 
 

@@ -21,7 +21,6 @@ from serdes.operating_point import (
     phases,
 )
 from serdes.result import LinkResult, Lock
-from serdes.spectra import WINDOW
 
 JITTER = ("Tx jitter", "Rx jitter")
 
@@ -118,7 +117,7 @@ def at_slicer(point: OperatingPoint) -> Interference:
 def bounded_jitter(point: OperatingPoint) -> list[np.ndarray]:
     """Cursors that stand for the dual-Dirac jitter, of the shape of the equalised slope and the variance it really has."""
     link = point.link
-    slope = point.taps.equalize(point.pulse.slope().reshape(WINDOW, -1)[:, 0])
+    slope = point.taps.equalize(point.pulse.slope()[:: point.pulse.grid.samples_per_symbol])
     power = float(link.tx.constellation.mean_square * np.sum(slope**2))
     rows = []
     for cause, jitter in zip(JITTER, (link.tx.jitter, link.rx.jitter), strict=True):
@@ -142,7 +141,7 @@ def statistical_eye(point: OperatingPoint, n_phases: int = 64, n_bins: int = 200
     main = p[:, point.main].copy()
     p[:, point.main] = 0
     for k, b in enumerate(point.taps.feedback, start=1):
-        p[:, (point.main + k) % WINDOW] -= b
+        p[:, (point.main + k) % p.shape[1]] -= b
     sigma2 = _variances(point.taps, ph)
     if "converter" in point.variances:
         sigma2 = sigma2 + point.variances["converter"]

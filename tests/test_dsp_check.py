@@ -1,4 +1,5 @@
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -49,9 +50,8 @@ REFUSED = [
 
 @pytest.mark.parametrize(("rule", "arguments", "message"), REFUSED)
 def test_refusals_name_field_rule_and_value(rule, arguments, message):
-    with pytest.raises(ValueError, match=".") as caught:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         rule(OWNER, "x", *arguments)
-    assert str(caught.value) == message
 
 
 def test_gigabaud_is_asked_for():

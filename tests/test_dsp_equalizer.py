@@ -1,4 +1,5 @@
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -186,7 +187,7 @@ def test_more_taps_and_wider_limits_are_never_worse(seed):
         return Mmse(**{"n_taps": 5, "n_precursors": 2, "n_feedback": 1, **changes}).solve(h, main, noise, PAM4_POWER)[1]
 
     def falls(errors):
-        assert all(b <= a * (1 + 1e-10) for a, b in zip(errors, errors[1:], strict=False)), errors
+        assert all(b <= a * (1 + 1e-10) for a, b in pairwise(errors)), errors
 
     falls([error(n_taps=n) for n in range(3, 16)])
     falls([error(n_taps=5 + k, n_precursors=2 + k) for k in range(8)])

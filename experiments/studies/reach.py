@@ -32,14 +32,22 @@ LONG: dict[str, Any] = {"rx.equalizer.n_taps": 100, "rx.equalizer.n_precursors":
 """An equaliser long enough to leave no reflection behind."""
 
 
+ACTIVE = {"ACC": "linear redriver at the receiver's end", "AEC": "retimers at both ends"}
+"""Active cables by the trade's names."""
+ACTIVE_PAIRS = (("HL", "HL"), ("HN", "HH"))
+SHIPPED_ACTIVE = {("ACC", "100G"): "3-5", ("ACC", "50G"): "4-5", ("AEC", "100G"): "5-7", ("AEC", "50G"): "5-7"}
+"""Lengths [m] of active cables on the market, where a source names them."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One row of the study: a rate, a pair of hosts where the rate has them, a gauge."""
+    """One row of the study: a rate, a pair of hosts where the rate has them, a gauge, a kind of cable."""
 
     rate: str
     hosts: tuple[str, str] | None
     gauge: int
     margin_db: float
+    kind: str = "passive"
 
     @property
     def label(self) -> str:
@@ -51,10 +59,14 @@ class Task:
 def tasks(rates: Sequence[str], gauges: Sequence[int] = GAUGES, margin_db: float = 3.0) -> list[Task]:
     """Every row asked for, the slowest to compute first."""
     rows = []
-    for name in rates:
-        pairs = HOST_PAIRS if setup(name).has_host_classes else (None,)
-        rows += [Task(rate=setup(name).name, hosts=p, gauge=g, margin_db=margin_db) for g in gauges for p in pairs]
-    return sorted(rows, key=lambda task: -setup(task.rate).symbol_rate)
+    for s in map(setup, rates):
+        for kind in ("passive", *ACTIVE):
+            with_classes = HOST_PAIRS if kind == "passive" else ACTIVE_PAIRS
+            pairs = with_classes if s.has_host_classes else (None,)
+            rows += [
+                Task(rate=s.name, hosts=p, gauge=g, margin_db=margin_db, kind=kind) for g in gauges for p in pairs
+            ]
+    return sorted(rows, key=lambda task: (task.kind != "passive", -setup(task.rate).symbol_rate))
 
 
 def definitions(s: Setup) -> dict[str, dict[str, Any]]:
@@ -73,6 +85,9 @@ def solve(task: Task) -> dict[str, Any]:
     """All numbers of one row; runs in a worker process."""
     s = setup(task.rate)
     target = s.target(task.margin_db)
+    if task.kind != "passive":
+        make = s.redriven if task.kind == "ACC" else s.retimed
+        return {"task": task, "row": _active_row(task, s, reach(lambda x: make(x, task.gauge, task.hosts), target, BRACKET))}
 
     def link_at(length: float, changes: dict[str, Any] | None = None) -> Link:
         link = s.link(length, task.gauge, task.hosts)
@@ -122,6 +137,25 @@ def _row(task: Task, s: Setup, found: Reach, link: Link) -> dict[str, Any]:
     } | {f"share {cause}": round(share, 4) for cause, share in shares.items()}
 
 
+def _active_row(task: Task, s: Setup, found: Reach) -> dict[str, Any]:
+    return {
+        "cable": task.kind,
+        "what": ACTIVE[task.kind],
+        "rate": s.title,
+        "symbol_rate_gbd": s.symbol_rate / GBd,
+        "hosts": "-".join(task.hosts) if task.hosts else "standard",
+        "gauge_awg": task.gauge,
+        "reach_m": round(found.length, 3),
+        "outcome": found.outcome,
+        "reason": found.reason,
+        "binding_cause": found.binding,
+        "snr_db": round(found.point.snr_db, 2),
+        "margin_db": task.margin_db,
+        "shipped_m": SHIPPED_ACTIVE.get((task.kind, task.rate), ""),
+        "basis": "modelled" + (", redriver is an estimate" if task.kind == "ACC" else ""),
+    }
+
+
 def run(
     rates: Sequence[str] | None = None, gauges: Sequence[int] = GAUGES, margin_db: float = 3.0, progress: Progress = silent
 ) -> Answer:
@@ -130,6 +164,9 @@ def run(
     order = {name: i for i, name in enumerate(names())}
     pairs = {pair: i for i, pair in enumerate((None, *HOST_PAIRS))}
     solved.sort(key=lambda r: (order[r["task"].rate], r["task"].gauge, pairs[r["task"].hosts]))
+    active = [r["row"] for r in solved if r["task"].kind != "passive"]
+    active.sort(key=lambda row: (row["symbol_rate_gbd"], row["hosts"], row["cable"], row["gauge_awg"]))
+    solved = [r for r in solved if r["task"].kind == "passive"]
     rows = [r["row"] for r in solved]
     effects = _effects(solved)
     margins = [
@@ -139,8 +176,8 @@ def run(
     ]
     return Answer(
         question=QUESTION,
-        tables={"reach": rows, "definitions": effects, "margin": margins, "tiers": _tier_rows(rows)},
-        figures={"reach": lambda: _draw(solved, margin_db), "reach_bars": lambda: _draw_bars(rows)},
+        tables={"reach": rows, "active": active, "definitions": effects, "margin": margins, "tiers": _tier_rows(rows)},
+        figures={"reach": lambda: _draw(solved, margin_db), "reach_bars": lambda: _draw_bars(rows, active)},
         notes=_notes(solved),
     )
 
@@ -227,26 +264,35 @@ def _short(label: str) -> str:
     return label.split(",")[0]
 
 
-def _draw_bars(rows: Sequence[dict[str, Any]]) -> Figure:
-    """Reach of every row beside the accepted and the shipped reach."""
+def _draw_bars(rows: Sequence[dict[str, Any]], active: Sequence[dict[str, Any]]) -> Figure:
+    """Reach of every row beside the accepted and the shipped reach, passive and active cables of the first gauge."""
     from serdes import plot
 
+    gauges = sorted({r["gauge_awg"] for r in rows})
     groups = list(dict.fromkeys((r["rate"], r["hosts"]) for r in rows))
-    with plot.figure(9.5, 0.55 * len(groups) + 1.8) as (fig, ax):
+    with plot.figure(10.5, 0.72 * len(groups) + 1.8) as (fig, ax):
         for i, group in enumerate(groups):
-            for r in (r for r in rows if (r["rate"], r["hosts"]) == group):
-                thick = r["gauge_awg"] == GAUGES[0]
-                y = i - 0.17 if thick else i + 0.17
-                ax.barh(y, r["reach_m"], 0.3, color=plot.COLOURS[0] if thick else plot.COLOURS[5], hatch=None if thick else "//",
-                        edgecolor="white", label=f"model, {r['gauge_awg']} AWG" if i == 0 else None)  # fmt: skip
-                ax.text(r["reach_m"] + 0.05, y, f"{r['reach_m']:.2f} m, {r['binding_cause']}", va="center", fontsize=8)
-            low, high = (float(x) for x in r["shipped_m"].split("-"))
-            ax.plot([low, high], [i, i], color="black", linewidth=2.2, label="shipped" if i == 0 else None)
-            ax.plot(r["accepted_m"], i, "D", color=plot.COLOURS[1], markersize=7, label="accepted reach" if i == 0 else None)
+            mine = [r for r in rows if (r["rate"], r["hosts"]) == group]
+            for r in mine:
+                thick = r["gauge_awg"] == gauges[0]
+                y = i - 0.25 if thick else i
+                ax.barh(y, r["reach_m"], 0.22, color=plot.COLOURS[0] if thick else plot.COLOURS[5], hatch=None if thick else "//",
+                        edgecolor="white", label=f"passive, {r['gauge_awg']} AWG" if i == 0 else None)  # fmt: skip
+                ax.text(r["reach_m"] + 0.08, y, f"{r['reach_m']:.2f} m, {r['binding_cause']}", va="center", fontsize=8)
+            for kind, marker in (("ACC", "^"), ("AEC", "s")):
+                found = [r for r in active if (r["rate"], r["hosts"], r["cable"], r["gauge_awg"]) == (*group, kind, gauges[0])]
+                for r in found:
+                    ax.plot(r["reach_m"], i + 0.24, marker, color=plot.COLOURS[2], markersize=7)
+                    ax.text(r["reach_m"] + 0.12, i + 0.24, f"{kind} {r['reach_m']:.2f} m", va="center", fontsize=8)
+            low, high = (float(x) for x in mine[0]["shipped_m"].split("-"))
+            ax.plot([low, high], [i - 0.125] * 2, color="black", linewidth=2.2, label="shipped, passive" if i == 0 else None)
+            ax.plot(mine[0]["accepted_m"], i - 0.125, "D", color=plot.COLOURS[1], markersize=6, label="accepted reach" if i == 0 else None)
+        for kind, marker in (("ACC", "^"), ("AEC", "s")):
+            ax.plot([], [], marker, color=plot.COLOURS[2], label=f"{kind}, {gauges[0]} AWG: {ACTIVE[kind]}")
         ax.set_yticks(range(len(groups)), [f"{rate}, {hosts} hosts" for rate, hosts in groups])
         ax.invert_yaxis()
         ax.set(xlabel="reach [m]", title="Reach by error ratio with margin, and the cause that ends it")
-        ax.set_xlim(0, 1.25 * max(r["reach_m"] for r in rows) + 0.5)
+        ax.set_xlim(0, 1.3 * max([r["reach_m"] for r in [*rows, *active]]) + 0.5)
         ax.grid(visible=False, axis="y")
         ax.legend(loc="lower right")
         return fig
