@@ -153,7 +153,9 @@ def lane(
 
 
 def check_map(data: TouchstoneData, port_map: PortMap) -> tuple[Finding, ...]:
-    """Findings on a stated map of one lane: a through path that is open although its ports belong to another one."""
+    """Findings on a stated map, lane by lane: a through path that is open although its ports belong to another one."""
+    if port_map.n_lanes > 1:
+        return tuple(finding for k in range(port_map.n_lanes) for finding in check_map(data, port_map.lane(k)))
     points = _look_at(data)
     s21 = np.abs(apply(data, port_map)[0][1, 0, points])
     if np.max(s21) >= OPEN:

@@ -1,4 +1,7 @@
-"""Forward error correction: Reed-Solomon codes in independent errors, pre-FEC bit error ratio to post-FEC failure."""
+"""Forward error correction in closed form: pre-FEC bit error ratio to post-FEC failure for independent errors.
+
+The codes themselves are in `dsp.reed_solomon` and `dsp.hamming`, errors in bursts in `dsp.bursts`.
+"""
 
 from __future__ import annotations
 
@@ -67,6 +70,15 @@ class Fec:
         share = np.divide(ber, p, out=np.full(p.shape, 1 / self.symbol_bits), where=p > 0)
         return self.post_fec_symbol_error_ratio(ber) * share
 
+    def failure_bounds(self, errors: int, bits: int, confidence: float = 0.95) -> tuple[float, float]:
+        """Bounds of `codeword_failure` from ``errors`` counted among ``bits``: the failure at both Clopper-Pearson bounds.
+
+        Failure rises with the bit error ratio, so the confidence carries over. Independent errors are assumed: errors in
+        bursts are fewer than they look, and fail more words.
+        """
+        low, high = count_bounds(errors, bits, confidence)
+        return float(self.codeword_failure(low)), float(self.codeword_failure(high))
+
     def threshold(self, codeword_failure: float) -> float:
         """The pre-FEC bit error ratio at which `codeword_failure` has the given value (0 to 1, both excluded)."""
         from scipy.optimize import brentq
@@ -82,6 +94,35 @@ class Fec:
             return float(np.log(self.codeword_failure(np.exp(log_ber)))) - float(np.log(codeword_failure))
 
         return float(np.exp(brentq(excess, guess - 0.1, min(guess + 0.1, -1e-12), xtol=1e-14)))
+
+
+def count_bounds(errors: int, trials: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Two-sided Clopper-Pearson bounds of a ratio from ``errors`` among ``trials`` (Biometrika 26, 1934)."""
+    from scipy.special import betaincinv
+
+    check.count("count_bounds", "trials", trials, 1)
+    check.count("count_bounds", "errors", errors, 0, trials)
+    check.between("count_bounds", "confidence", confidence, 0.5, 1 - 1e-12)
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(errors, trials - errors + 1, tail)) if errors > 0 else 0.0
+    high = float(betaincinv(errors + 1, trials - errors, 1 - tail)) if errors < trials else 1.0
+    return low, high
+
+
+def frame_loss_ratio(group_failure: float, group_data_bits: int, frame_octets: int = 64) -> float:
+    """Ratio of lost Ethernet frames when a share ``group_failure`` of the groups of interleaved words has a failed word.
+
+    A frame of F bits on the line (``frame_octets`` + 20 octets of preamble and gap, 257/256 for transcoding) lies in
+    1 + F / group_data_bits groups on average and is lost with any of them, as interleaving spreads it over all their words:
+    FLR = 1 - (1 - group_failure)^(1 + F / group_data_bits), groups taken as independent.
+    """
+    check.between("frame_loss_ratio", "group_failure", group_failure, 0, 1)
+    check.count("frame_loss_ratio", "group_data_bits", group_data_bits, 1)
+    check.count("frame_loss_ratio", "frame_octets", frame_octets, 64)
+    if group_failure == 1:
+        return 1.0
+    touched = 1 + 8 * (frame_octets + 20) * 257 / 256 / group_data_bits
+    return float(-np.expm1(touched * np.log1p(-group_failure)))
 
 
 KP4 = Fec(n=544, k=514, symbol_bits=10, t=15)

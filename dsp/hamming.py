@@ -48,7 +48,7 @@ def _columns(pairs: bool) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class InnerDecoded:
-    """``bits`` (..., 120) uint8: the decoded data; ``failed`` (...): no code word was found and the bits are plain decisions."""
+    """``bits`` (..., 120) uint8: the decoded data. ``failed`` (...): no code word was found, the bits are plain decisions."""
 
     bits: np.ndarray
     failed: np.ndarray

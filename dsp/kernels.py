@@ -757,7 +757,7 @@ def viterbi(
             for a in range(n):
                 slope = 2 * steps[a]
                 best = depart[0] - slope * miss[0]
-                came = 0
+                came = np.int64(0)
                 for j in range(1, n):
                     c = depart[j] - slope * miss[j]
                     came += (j - came) * np.int64(c < best)
@@ -765,11 +765,11 @@ def viterbi(
                 metrics[r * n + a] = best + steps[a] * steps[a]
                 history[r * n + a] = (was[came * groups + r] << bits) | a
         best = metrics[0]
-        came = 0
+        arg = np.int64(0)
         for s in range(1, n_states):
-            came += (s - came) * np.int64(metrics[s] < best)
+            arg += (s - arg) * np.int64(metrics[s] < best)
             best = min(best, metrics[s])
-        out[i] = (history[came] >> shift) & mask
+        out[i] = (history[arg] >> shift) & mask
         if best > 1e4:
             for s in range(n_states):
                 metrics[s] -= best

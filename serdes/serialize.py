@@ -13,6 +13,7 @@ import importlib
 import json
 import types
 import typing
+from numbers import Complex, Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +60,14 @@ def to_dict(value: Any) -> Any:
         return table
     if isinstance(value, tuple):
         return [to_dict(item) for item in value]
-    if isinstance(value, complex):
-        return {"re": value.real, "im": value.imag}
-    if isinstance(value, bool | int | float | str):
+    if isinstance(value, bool | str):
         return value
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    if isinstance(value, Complex):
+        return {"re": float(value.real), "im": float(value.imag)}
     raise TypeError(f"a {type(value).__name__} has no place in a record: {value!r}")
 
 
@@ -72,7 +77,11 @@ def from_dict(table: Any, kind: type | None = Link, path: str = "") -> Any:
     Raises ValueError that names the path, for an unknown key or type (with a suggestion), a missing field, or a value that
     the class itself refuses.
     """
-    return _decode(table, kind, path or (kind.__name__ if kind else "value"))
+    path = path or (kind.__name__ if kind else "value")
+    value = _decode(table, kind, path)
+    if kind is not None and not isinstance(value, kind):
+        raise ValueError(f"{path}: must be a table that describes a {kind.__name__}, got {table!r}")
+    return value
 
 
 def to_toml(link: Any) -> str:
@@ -99,7 +108,11 @@ def from_toml(text: str, kind: type | None = Link, name: str = "") -> Any:
 
 def load(path: str | Path, kind: type | None = Link) -> Any:
     """The value in a TOML file. Raises ValueError that names the file, or OSError when it can't be opened."""
-    return from_toml(Path(path).read_text(encoding="utf-8"), kind, str(path))
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path}: not UTF-8 text: {error}") from error
+    return from_toml(text, kind, str(path))
 
 
 def content_hash(value: Any) -> str:
@@ -113,7 +126,7 @@ def _canonical(item: Any) -> Any:
         return {key: _canonical(v) for key, v in item.items() if not (key == "path" and "sha256" in item)}
     if isinstance(item, list):
         return [_canonical(v) for v in item]
-    return repr(float(item)) if isinstance(item, int | float) and not isinstance(item, bool) else item
+    return repr(float(item) + 0.0) if isinstance(item, int | float) and not isinstance(item, bool) else item
 
 
 @functools.cache

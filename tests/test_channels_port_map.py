@@ -114,6 +114,9 @@ def test_a_stated_map_with_an_open_through_path_is_told():
     (finding,) = port_map.check_map(data, port_map.named(HALVES))
     assert (finding.code, finding.severity) == ("through-open", "warning")
     assert "port 2" in finding.message
+    wide = port_map.check_map(pair_data(HALVES, 0.0, n_ports=8), port_map.named(ODD, 8))
+    assert [f.code for f in wide] == ["no-through", "no-through"]  # each lane is looked at
+    assert port_map.check_map(pair_data(ODD, n_ports=8), port_map.named(ODD, 8)) == ()
     (quiet,) = port_map.check_map(pair_data(ODD, 0.0, n_ports=8), port_map.named(ODD, 8).lane(0, 1, "fext"))
     assert (quiet.code, quiet.severity) == ("no-through", "info")
 

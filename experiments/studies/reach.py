@@ -270,7 +270,7 @@ def _draw_bars(rows: Sequence[dict[str, Any]], active: Sequence[dict[str, Any]])
 
     gauges = sorted({r["gauge_awg"] for r in rows})
     groups = list(dict.fromkeys((r["rate"], r["hosts"]) for r in rows))
-    with plot.figure(10.5, 0.72 * len(groups) + 1.8) as (fig, ax):
+    with plot.figure(10.5, 0.8 * len(groups) + 1.8) as (fig, ax):
         for i, group in enumerate(groups):
             mine = [r for r in rows if (r["rate"], r["hosts"]) == group]
             for r in mine:
@@ -279,11 +279,11 @@ def _draw_bars(rows: Sequence[dict[str, Any]], active: Sequence[dict[str, Any]])
                 ax.barh(y, r["reach_m"], 0.22, color=plot.COLOURS[0] if thick else plot.COLOURS[5], hatch=None if thick else "//",
                         edgecolor="white", label=f"passive, {r['gauge_awg']} AWG" if i == 0 else None)  # fmt: skip
                 ax.text(r["reach_m"] + 0.08, y, f"{r['reach_m']:.2f} m, {r['binding_cause']}", va="center", fontsize=8)
-            for kind, marker in (("ACC", "^"), ("AEC", "s")):
+            for below, kind, marker in ((0.2, "ACC", "^"), (0.36, "AEC", "s")):
                 found = [r for r in active if (r["rate"], r["hosts"], r["cable"], r["gauge_awg"]) == (*group, kind, gauges[0])]
                 for r in found:
-                    ax.plot(r["reach_m"], i + 0.24, marker, color=plot.COLOURS[2], markersize=7)
-                    ax.text(r["reach_m"] + 0.12, i + 0.24, f"{kind} {r['reach_m']:.2f} m", va="center", fontsize=8)
+                    ax.plot(r["reach_m"], i + below, marker, color=plot.COLOURS[2], markersize=6)
+                    ax.text(r["reach_m"] + 0.12, i + below, f"{kind} {r['reach_m']:.2f} m", va="center", fontsize=8)
             low, high = (float(x) for x in mine[0]["shipped_m"].split("-"))
             ax.plot([low, high], [i - 0.125] * 2, color="black", linewidth=2.2, label="shipped, passive" if i == 0 else None)
             ax.plot(mine[0]["accepted_m"], i - 0.125, "D", color=plot.COLOURS[1], markersize=6, label="accepted reach" if i == 0 else None)
