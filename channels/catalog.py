@@ -11,7 +11,11 @@ from types import MappingProxyType
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from channels.copper import Connector, Die, Package, StandardLine, Trace, Twinax
-from dsp.units import fF, m, mm, ns, ohm, pF, pH
+from channels.interposer import InterposerWires
+from channels.pcb import BoardLine
+from channels.surface import Roughness
+from channels.via import Via
+from dsp.units import fF, m, mil, mm, ns, ohm, pF, pH, um
 
 T = TypeVar("T")
 Mark: TypeAlias = Literal["verified", "from memory", "estimate"]
@@ -180,6 +184,16 @@ CONNECTORS: MappingProxyType[str, Entry[Connector]] = MappingProxyType({
         ),
         "mated QSFP/OSFP connector with its paddle card, calibrated; residual +0.16 / -0.22 / +0.07 dB a pair", "estimate",
     ),
+    "backplane": Entry(  # 0.34 / 0.65 / 1.24 dB at 13.28 / 26.56 / 53.125 GHz in 100 ohm; no paddle card
+        Connector(
+            pads=(10 * fF, 10 * fF),
+            body=StandardLine(
+                length=18 * mm, impedance=100 * ohm, a1=2.0e-4 * ns**0.5 / mm, a2=1.1e-4 * ns / mm, tau=5.2e-3 * ns / mm
+            ),
+            paddle=StandardLine(length=0 * mm, impedance=100 * ohm),
+        ),
+        "mated high-density connector with its footprint, inside 0.6-0.8 dB at 26.56 and 1.2-2.0 dB at 53.125 GHz", "estimate",
+    ),
 })  # fmt: skip
 
 # Cable, one metre each: write replace(CABLES[26].value, length=2 * m). Other gauges than the two anchors: +-8 %.
@@ -193,4 +207,55 @@ CABLES: MappingProxyType[int, Entry[Twinax]] = MappingProxyType({
     30: Entry(Twinax(length=1 * m, gauge=30), _ANCHOR, "verified"),
     32: Entry(Twinax(length=1 * m, gauge=32), _SCALED, "estimate"),
     34: Entry(Twinax(length=1 * m, gauge=34), _SCALED, "estimate"),
+})  # fmt: skip
+
+# Flyover: thin twinax from the package to the panel, 0.15 to 0.35 m; 10 to 15 dB/m at 53 GHz.
+FLYOVERS: MappingProxyType[int, Entry[Twinax]] = MappingProxyType(
+    {gauge: Entry(replace(CABLES[gauge].value, length=0.25 * m), CABLES[gauge].reference, "estimate") for gauge in (30, 32, 34)}
+)
+
+
+def _board(width: float, spacing: float, height: float, permittivity: float, loss_tangent: float, rz: float) -> BoardLine:
+    """One metre of stripline on copper of 15 um; ``rz`` [m] of the foil."""
+    return BoardLine(
+        length=1 * m, width=width, spacing=spacing, height=height, permittivity=permittivity, loss_tangent=loss_tangent,
+        roughness=Roughness(height=rz),
+    )  # fmt: skip
+
+
+# Differential striplines by class of laminate, one metre each: write replace(LAMINATES["FR4"].value, length=0.2 * m).
+# Cross-sections are typical; permittivity, loss tangent at 10 GHz and foil are chosen inside what data sheets of the class say.
+# dB/inch at 13.28 / 26.56 / 53.125 GHz: FR4 1.93 / 3.68 / 6.94, Megtron 6 0.74 / 1.35 / 2.52, 7 0.53 / 0.91 / 1.63, 8 0.43 / 0.71 /
+# 1.21, 9 class 0.37 / 0.57 / 0.92; at 53 GHz the boards for 224G 0.79 and 0.92.
+_CLASS = "engineering estimate of the class, +-20 %; cross-section and foil are typical values"
+_MEASURED = "measured 0.797 (14 mil pitch) and 0.886 dB/inch (11 mil) at 53 GHz, Df <= 0.0006, DesignCon 2024 proceedings"
+LAMINATES: MappingProxyType[str, Entry[BoardLine]] = MappingProxyType({
+    "FR4": Entry(_board(6 * mil, 8 * mil, 14 * mil, 4.2, 0.016, 5 * um), _CLASS, "estimate"),
+    "Megtron 6": Entry(_board(6 * mil, 8 * mil, 14 * mil, 3.5, 0.0037, 2.5 * um), _CLASS, "estimate"),
+    "Megtron 7": Entry(_board(6 * mil, 8 * mil, 14 * mil, 3.3, 0.0022, 1.5 * um), _CLASS, "estimate"),
+    "Megtron 8": Entry(_board(6 * mil, 8 * mil, 14 * mil, 3.1, 0.0015, 1.0 * um), _CLASS, "estimate"),
+    "Megtron 9 class": Entry(_board(6 * mil, 8 * mil, 14 * mil, 3.0, 0.0008, 0.7 * um), _CLASS, "estimate"),
+    "224G 14 mil": Entry(_board(7 * mil, 7 * mil, 15 * mil, 3.0, 0.0006, 0.55 * um), _MEASURED + "; Rz fitted", "estimate"),
+    "224G 11 mil": Entry(_board(5.5 * mil, 5.5 * mil, 12.5 * mil, 3.0, 0.0006, 0.55 * um), _MEASURED, "estimate"),
+})  # fmt: skip
+
+_VIA = "typical differential via of a thick board; stub resonance c / (4 L sqrt(er))"
+VIAS: MappingProxyType[str, Entry[Via]] = MappingProxyType({
+    "back-drilled": Entry(
+        Via(length=1.5 * mm, stub=0.15 * mm, impedance=92 * ohm, permittivity=3.3, pads=(12 * fF, 12 * fF)), _VIA, "estimate"
+    ),
+    "0.5 mm stub": Entry(
+        Via(length=1.5 * mm, stub=0.5 * mm, impedance=92 * ohm, permittivity=3.3, pads=(12 * fF, 12 * fF)), _VIA, "estimate"
+    ),
+    "1 mm stub": Entry(
+        Via(length=1.5 * mm, stub=1.0 * mm, impedance=92 * ohm, permittivity=3.3, pads=(12 * fF, 12 * fF)), _VIA, "estimate"
+    ),
+})  # fmt: skip
+
+# Interposer wires by width and thickness, one millimetre each; 5.5 / 11 / 22 ohm/mm.
+_WIRE = "rho 2.2e-8 ohm m, 0.22 pF/mm, 0.33 nH/mm: inside the ranges usual for silicon interposers"
+INTERPOSERS: MappingProxyType[str, Entry[InterposerWires]] = MappingProxyType({
+    "2x2 um": Entry(InterposerWires(length=1 * mm, width=2 * um, thickness=2 * um), _WIRE, "estimate"),
+    "2x1 um": Entry(InterposerWires(length=1 * mm, width=2 * um, thickness=1 * um), _WIRE, "estimate"),
+    "1x1 um": Entry(InterposerWires(length=1 * mm, width=1 * um, thickness=1 * um), _WIRE, "estimate"),
 })  # fmt: skip

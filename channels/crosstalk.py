@@ -15,7 +15,7 @@ import numpy as np
 from channels.channel import LinearChannel
 from channels.network import Chain, MultiPort
 from dsp import check
-from dsp.units import from_db
+from dsp.units import db, db_power, from_db
 
 FLAT_ABOVE = 1.5  # near-end coupling stops rising here, in reference frequencies
 
@@ -105,6 +105,19 @@ def power_sum(transfers: Iterable[np.ndarray]) -> np.ndarray:
     if not powers:
         raise check.fail("power_sum", "transfers", "one or more", ())
     return np.sum(powers, axis=0)
+
+
+def crosstalk_ratio_db(through: np.ndarray, transfers: Iterable[np.ndarray]) -> np.ndarray:
+    """Insertion loss to crosstalk ratio [dB], shape (n_f,): |H_through|^2 over the `power_sum` of the aggressors.
+
+    Complex transfers on one axis and between the same terminations. Infinite where no crosstalk arrives; `ValueError` if
+    there is no aggressor.
+    """
+    through, power = np.asarray(through), power_sum(transfers)
+    if power.shape != through.shape:
+        raise check.fail("crosstalk_ratio_db", "transfers", f"of the shape of through {through.shape}", power.shape)
+    with np.errstate(divide="ignore"):
+        return db(through) - db_power(power)
 
 
 def integrated_noise(

@@ -117,7 +117,7 @@ class StopBand:
         check.between(self, "peak_db", self.peak_db, 0, 1000, "dB/m")
         check.between(self, "q", self.q, 1, 1e4)
 
-    def extra(self, f: np.ndarray) -> np.ndarray:
+    def propagation(self, f: np.ndarray) -> np.ndarray:
         """What the propagation constant gains [1/m], complex, shape of ``f`` [Hz]."""
         s = 1j * np.asarray(f, float) / self.frequency
         return self.peak_db / db(np.e) * 2 * s / self.q / (s * s + 2 * s / self.q + 1)
@@ -215,7 +215,7 @@ class Twinax(MultiPort):
         """Attenuation of a matched length [dB/m], shape of ``f`` [Hz]."""
         f = np.asarray(f, float)
         z, y = self.immittances(f)
-        return db(np.e) * (np.sqrt(z * y) + sum(band.extra(f) for band in self.stop_bands)).real
+        return db(np.e) * (np.sqrt(z * y) + sum(band.propagation(f) for band in self.stop_bands)).real
 
     def phase_delay(self, f: np.ndarray) -> np.ndarray:
         """Phase delay [s/m], shape of ``f`` [Hz], for f > 0, stop bands aside."""
@@ -224,4 +224,4 @@ class Twinax(MultiPort):
 
     def _s(self, f: np.ndarray, z0: float) -> np.ndarray:
         z, y = self.immittances(f)
-        return uniform_line_s(z, y, self.length, z0, sum(band.extra(f) for band in self.stop_bands))
+        return uniform_line_s(z, y, self.length, z0, sum(band.propagation(f) for band in self.stop_bands))

@@ -1,5 +1,4 @@
-"""Conductors and dielectrics as pure functions of frequency: skin effect, roughness, plating, wideband
-Debye, temperature, wire gauge.
+"""Conductors and dielectrics as pure functions of frequency: skin effect, roughness, plating, Debye, wire gauge.
 
 Frequencies [Hz] are arrays and may contain 0 except where said. Impedances follow e^{+jwt}: each loss comes with its reactive
 partner, so a line that is built from these functions is causal.
@@ -88,7 +87,7 @@ def wideband_debye(
 
 
 def proximity_factor(diameter: float, spacing: float) -> float:
-    """Rise of the loss of two parallel wires in free space at high frequency: 1 / sqrt(1 - (d/s)^2), centres ``spacing`` [m]."""
+    """Rise of the high-frequency loss of two parallel wires in free space, 1 / sqrt(1 - (d/s)^2), s = ``spacing`` of centres [m]."""
     check.positive("proximity_factor", "diameter", diameter, "m")
     check.between("proximity_factor", "spacing", spacing, np.nextafter(diameter, np.inf), 1, "m", "wires may not touch")
     return float(1 / np.sqrt(1 - (diameter / spacing) ** 2))
@@ -172,7 +171,7 @@ def _gradient(x: np.ndarray) -> np.ndarray:
 
 @functools.cache
 def _rough_table(model: str) -> tuple[np.ndarray, np.ndarray]:
-    """ln x and the complex factor: each model depends on the height over the skin depth alone."""
+    """Logarithm of x and the complex factor: each model depends on the height over the skin depth alone."""
     x = np.geomspace(1e-3, 1e3, 1201)
     if model == "gradient":
         return np.log(x), _gradient(x)

@@ -108,7 +108,7 @@ class TwinaxPair(MultiPort):
     def _s(self, f: np.ndarray, z0: float) -> np.ndarray:
         z, y = self.cable.immittances(f)
         z, y = z / 2, y * 2  # of one wire in the differential mode
-        extra = sum(band.extra(f) for band in self.cable.stop_bands)
+        extra = sum(band.propagation(f) for band in self.cable.stop_bands)
         w = 2j * np.pi * f
         if self.coupling == 0 and self.even_delay == 1:
             half = w * (np.mean(self.skews) / 2)

@@ -1,4 +1,4 @@
-"""Differential board traces from their cross-section: stripline and microstrip with rough copper and wideband-Debye laminate."""
+"""Differential board traces from their cross-section: stripline and microstrip, rough copper, wideband-Debye laminate."""
 
 from __future__ import annotations
 

@@ -90,10 +90,10 @@ def fit_gilbert_elliott(
 ) -> ErrorChain:
     """The Gilbert-Elliott chain with the measured error ratio and covariance of errors at lags 1, 2, ...
 
-    Its covariance at lag k is C_k = pb (1 - pb) (error_bad - error_good)^2 r^k, r = 1 - good_to_bad - bad_to_good, pb the share of
-    the bad state; r is fitted over all lags, then everything follows from the mean and C_1. ``error_good``: known
-    background ratio of independent errors. ``error_ratio``: another ratio with bursts of the same kind. Errors without
-    positive correlation give the independent chain.
+    Its covariance at lag k is C_k = pb (1 - pb) (error_bad - error_good)^2 r^k, r = 1 - good_to_bad - bad_to_good, with pb the
+    share of the bad state. r is fitted over all lags; the rest follows from the mean and C_1. ``error_good``: known background
+    ratio of independent errors. ``error_ratio``: another ratio, with bursts of the same kind. Errors without positive
+    correlation give the independent chain.
     """
     n, ratio = statistics.symbols, statistics.errors / max(statistics.symbols, 1)
     check.between("fit_gilbert_elliott", "error_good", error_good, 0, 1)

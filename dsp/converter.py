@@ -48,8 +48,8 @@ class Converter:
         return 2 * full_scale / (2**self.n_bits - 1)
 
     def noise_variance(self, full_scale: float) -> float:
-        """Variance [V^2] of the quantisation error of a signal that crosses many steps, step^2 / 12, white."""
-        return self.step(full_scale) ** 2 / 12
+        """Variance [V^2] of the quantisation error of a signal that crosses many steps, step^2 / 12, white; 0 of no signal."""
+        return self.step(full_scale) ** 2 / 12 if full_scale else 0.0
 
     def convert(self, x: np.ndarray, full_scale: float) -> np.ndarray:
         """``x`` [V], any shape, rounded to the nearest of the 2^n levels (mid-rise: none is at 0); saturates at +-V."""

@@ -141,11 +141,11 @@ class Mmse:
             return np.array([self.solve(*row, mean_square)[1] for row in zip(h, main, noise, strict=True)])
         n, q = self.n_taps, self.n_feedback
         lags = np.fft.irfft(np.abs(np.fft.rfft(h, axis=1)) ** 2, h.shape[1], axis=1)[:, :n] + noise[:, :n] / mean_square
-        alive = lags[:, 0] > 0
-        lags[~alive, 0] = 1
+        lags[lags[:, 0] == 0, 0] = 1
         lags[:, 0] *= 1 + 1e-13
         reach = main[:, None, None] + self.n_precursors - np.arange(n)[:, None] + np.arange(1 + q)
         columns = np.take_along_axis(h[:, :, None], reach.reshape(len(h), -1, 1) % h.shape[1], axis=1).reshape(reach.shape)
+        alive = np.any(columns[:, :, 0] != 0, axis=1)
         apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
         gram = columns.transpose(0, 2, 1) @ np.linalg.solve(lags[:, apart], columns)
         g0 = np.where(alive, gram[:, 0, 0], 1.0)

@@ -389,14 +389,14 @@ def receive(
     out_z: np.ndarray,
     out_index: np.ndarray,
 ) -> tuple[int, int]:
-    """One pass of the receiver over ``wave``, as far as samples and ``jitter`` reach. Returns the numbers of samples and decisions.
+    """One pass of the receiver over ``wave``, as far as samples and ``jitter`` reach. Returns the counts of samples and decisions.
 
     settings: samples per symbol beyond the whole ones, proportional and integral gain, converter step (0 for none) and full
     scale, steps of the feed-forward and feedback adaptation. modes: whole samples per symbol, pre-cursors, further latency,
     1 if jittered. Changed in place, the state: counts (position in ``wave``, pointers into line, past and late, samples
     taken so far), values (fraction of the position, integrator, phase), ffe, dfe, and the delay lines; line and past are
-    stored twice so that a window is one slice, newest first. ``known``: true indices of the next decisions, 255 where there is none. Out: by sample its position and
-    phase [UI], by decision the equalised sample and the index.
+    stored twice so that a window is one slice, newest first. ``known``: true indices of the next decisions, 255 where there
+    is none. Out: by sample its position and phase [UI], by decision the equalised sample and the index.
     """
     spare, proportional, integral, step, full_scale, mu_ffe, mu_dfe = settings
     n_whole, n_pre, latency, jittered = modes
@@ -815,3 +815,29 @@ def viterbi_pam4(
     metrics[0], metrics[1], metrics[2], metrics[3] = m0, m1, m2, m3
     history[:] = g
     return out
+
+
+@njit(nogil=True, cache=True)
+def first_order(drive: np.ndarray, rho: float, last: float) -> np.ndarray:
+    """x[n] = rho x[n-1] + sqrt(1 - rho^2) drive[n], with x[-1] = ``last``: white noise to noise of correlation rho^k."""
+    out = np.empty(drive.size)
+    fresh = math.sqrt(1.0 - rho * rho)
+    x = last
+    for n in range(drive.size):
+        x = rho * x + fresh * drive[n]
+        out[n] = x
+    return out
+
+
+@njit(nogil=True, cache=True)
+def count_eye(counts: np.ndarray, samples: np.ndarray, sent: np.ndarray, span: float) -> None:
+    """Add ``samples`` (n_phases, n) of the symbols ``sent`` (n,) to ``counts`` (n_levels, n_phases, n_bins).
+
+    Bins are centred from -``span`` to ``span``; what lies beyond goes into the outer ones.
+    """
+    n_bins = counts.shape[2]
+    scale = (n_bins - 1) / (2 * span)
+    for p in range(samples.shape[0]):
+        for n in range(samples.shape[1]):
+            place = (samples[p, n] + span) * scale + 0.5
+            counts[sent[n], p, int(min(max(place, 0.0), n_bins - 1.0))] += 1

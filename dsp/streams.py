@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from dsp.noise import Jitter
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stream:
@@ -39,3 +41,46 @@ def integers(n_values: int, n: int, stream: Stream) -> tuple[np.ndarray, Stream]
     rng = _generator(stream)
     draws = rng.integers(0, n_values, size=n, dtype=np.uint32).astype(np.uint8)
     return draws, Stream(position=rng.bit_generator.state)
+
+
+def uniform(n: int, stream: Stream) -> tuple[np.ndarray, Stream]:
+    """``n`` independent numbers from 0 to 1, shape (n,)."""
+    rng = _generator(stream)
+    draws = rng.random(n)
+    return draws, Stream(position=rng.bit_generator.state)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class JitterStream:
+    """Position of a jitter: streams of its random and bounded part, and the last value of each (rms 1, and +-1)."""
+
+    random: Stream
+    bounded: Stream
+    last: float
+    side: float
+
+
+def start_jitter(rng: np.random.Generator) -> JitterStream:
+    """A jitter that is stationary from its first displacement, seeded from ``rng``."""
+    random, bounded = start(rng), start(rng)
+    last, random = normal((1,), random)
+    side, bounded = uniform(1, bounded)
+    return JitterStream(random=random, bounded=bounded, last=float(last[0]), side=1.0 if side[0] < 0.5 else -1.0)
+
+
+def displacements(jitter: Jitter, n: int, stream: JitterStream) -> tuple[np.ndarray, JitterStream]:
+    """``n`` displacements [UI], shape (n,): a first-order Gaussian process plus a two-state one, both of ``jitter.correlation``."""
+    from dsp import kernels
+
+    drive, random = normal((n,), stream.random)
+    wander = kernels.first_order(drive, jitter.correlation, stream.last)
+    draws, bounded = uniform(n, stream.bounded)
+    # a two-state process that turns with probability p has correlation 1 - 2 p
+    side = stream.side * np.cumprod(np.where(draws < (1 - jitter.correlation) / 2, -1.0, 1.0))
+    after = JitterStream(
+        random=random,
+        bounded=bounded,
+        last=float(wander[-1]) if n else stream.last,
+        side=float(side[-1]) if n else stream.side,
+    )
+    return jitter.random_ui * wander + jitter.dual_dirac_ui * side, after

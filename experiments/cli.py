@@ -27,9 +27,15 @@ def reach(
     rate: Annotated[list[str] | None, typer.Option(help="Lane rate: 25G, 50G, 100G (112G), 200G (224G); may be repeated.")] = None,
     gauge: Annotated[list[int] | None, typer.Option(help="Wire gauge, AWG; may be repeated.")] = None,
     margin: Annotated[float, typer.Option(help="Margin of slicer SNR over the need of the error ratio, dB.")] = 3.0,
+    sensitivity: Annotated[bool, typer.Option("--sensitivity", help="Rank instead what moves the reach, as a tornado plot.")] = False,
+    draws: Annotated[int, typer.Option(help="With --sensitivity: sets of tolerances to draw for percentiles of the reach.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 1,
     out: Out = Path("out/reach"),
 ) -> None:
     """Reach of passive twinax by lane rate, gauge and host, beside the tiers of a cluster."""
+    if sensitivity:
+        _sensitivity(rate, margin, draws, seed, out)
+        return
     from experiments.studies import reach as study
 
     with progress("reach") as report:
@@ -49,6 +55,19 @@ def reach(
     first = min(r["gauge_awg"] for r in answer.tables["definitions"])
     show([r for r in answer.tables["definitions"] if r["gauge_awg"] == first], effects, f"What the reach rests on, {first} AWG")
     show(answer.tables["tiers"], {k: k for k in ("tier", "medium", "distance", "bandwidth", "basis")}, "Tiers")
+    finish(answer, out)
+
+
+def _sensitivity(rate: list[str] | None, margin: float, draws: int, seed: int, out: Path) -> None:
+    from experiments.studies import sensitivity as study
+
+    with progress("sensitivity") as report:
+        answer = study.run(rate or ("112G", "224G"), margin, draws, seed, report)
+    columns = {"rate": "rate", "rank": "rank", "factor": "factor", "change": "change", "reach_m": "reach m", "ratio": "x", "outcome": "outcome"}
+    show(answer.tables["sensitivity"], columns, "What moves the reach, 26 AWG")
+    if "tolerance" in answer.tables:
+        rows = answer.tables["tolerance"]
+        show(rows, {key: key for key in rows[0]}, "Reach under tolerances")
     finish(answer, out)
 
 

@@ -12,7 +12,6 @@ from channels.catalog import ACTIVE_END, BOARDS, CABLES, CONNECTORS, HOSTS, PACK
 from channels.channel import Cascade
 from channels.copper import Connector, CopperChannel
 from channels.crosstalk import FarEndCrosstalk, NearEndCrosstalk
-from channels.lines import Twinax
 from channels.network import MultiPort
 from dsp import check, fec
 from dsp.constellation import named, pam
@@ -82,16 +81,18 @@ class Setup:
 
     def link(
         self, length: float, gauge: int = 26, hosts: tuple[str, str] | None = None, crosstalk: bool = True,
-        cable: Twinax | None = None,
+        cable: MultiPort | None = None, extra: tuple[MultiPort, ...] = (),
     ) -> Link:  # fmt: skip
         """Host, connector, ``length`` [m] of twinax, connector, host. ``hosts``: classes of (transmitter, receiver).
 
-        ``cable`` replaces the catalogue's of ``gauge``. One far-end and one near-end aggressor stand for the power sums.
+        ``cable``, already of its length, replaces the catalogue's; ``extra`` parts lie between host and connector at both ends.
+        One far-end and one near-end aggressor stand for the power sums.
         """
         check.one_of(f"setup {self.name}", "gauge", gauge, tuple(CABLES))
         near, far = self._hosts(hosts)
         connector = CONNECTORS["front panel"].value
-        wire = replace(cable or CABLES[gauge].value, length=float(length))
+        wire = cable or replace(CABLES[gauge].value, length=float(length))
+        near, far = (*near, *extra), (*far, *extra)
         return self._between((*near, connector, wire), (*far, connector), crosstalk)
 
     def retimed(

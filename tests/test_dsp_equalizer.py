@@ -280,6 +280,26 @@ def test_a_dead_pulse_is_an_infinite_error():
     assert silent.feedback == (0.0,)
 
 
+@pytest.mark.parametrize("n_feedback", [0, 1, 2])
+@pytest.mark.parametrize("tap_limit", [None, 0.2])
+@pytest.mark.parametrize("limits", [(0.0, 0.85), (-0.05, 0.05), (0.1, 0.1)])
+def test_errors_of_many_phases_are_those_of_each(n_feedback, tap_limit, limits):
+    rng = np.random.default_rng(11)
+    pulses = [random_pulse(rng, decay=6) for _ in range(8)]
+    h = np.array([p for p, _ in pulses] + [np.zeros(32)])
+    main = np.array([m for _, m in pulses] + [0])
+    noise = np.array([coloured(rng, 0.01) for _ in range(8)] + [white(1e-4) @ np.eye(1, 32)])
+    equalizer = Mmse(n_taps=6, n_precursors=2, n_feedback=n_feedback, feedback_limits=limits, tap_limit=tap_limit)
+    found = equalizer.errors(h, main, noise, PAM4_POWER)
+    alone = [equalizer.solve(a, int(b), c, PAM4_POWER)[1] for a, b, c in zip(h, main, noise, strict=True)]
+    assert found == pytest.approx(alone, rel=1e-8)
+    assert found[-1] == np.inf
+    quiet = equalizer.errors(h, main, np.zeros(h.shape), PAM4_POWER)
+    assert quiet == pytest.approx([equalizer.solve(a, int(b), QUIET, PAM4_POWER)[1] for a, b in zip(h, main, strict=True)])
+    fixed = FixedTaps(feed_forward=(-0.1, 1.0), n_precursors=1)
+    assert fixed.errors(h, main, noise, PAM4_POWER)[3] == fixed.solve(h[3], int(main[3]), noise[3], PAM4_POWER)[1]
+
+
 def test_a_perfect_pulse_without_noise():
     h = np.zeros(64)
     h[9] = 0.25
