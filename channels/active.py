@@ -15,8 +15,9 @@ from dsp.units import from_db
 @final
 @dataclass(frozen=True, kw_only=True)
 class Redriver(LinearChannel):
-    """A unilateral linear amplifier with peaking: H = g (1 + (p - 1) (s + s^2) / (1 + s + s^2)) / (1 + j f / f_2), s = j f / f_0.
+    """A unilateral linear amplifier with peaking.
 
+    H = g (1 + (p - 1) (s + s^2) / (1 + s + s^2)) / (1 + j f / f_2) with s = j f / f_0:
     ``gain_db`` g at DC, ``peaking_db`` p over it well above ``peak_frequency`` f_0 [Hz]; ``bandwidth`` f_2 [Hz] ends it.
     ``noise_density`` [V^2/Hz], one-sided, white, at the input. Both ends are matched, so reflections do not pass; clipping is
     left out: keep the swing in mind where the gain is above the loss before it.

@@ -46,7 +46,8 @@ def between(owner: object, field: str, value: Any, low: float, high: float, unit
 
 def count(owner: object, field: str, value: Any, low: int = 0, high: int | None = None, hint: str = "") -> None:
     """``value`` is a whole number, ``low`` or more (and ``high`` or less)."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < low or (high is not None and value > high):
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or int(value) < low or (high is not None and int(value) > high):
         rule = f"a whole number from {low} to {high}" if high is not None else f"a whole number of {low} or more"
         raise fail(owner, field, rule, value, hint)
 

@@ -37,7 +37,7 @@ class ErrorEvents:
 
 
 def error_events(target: tuple[float, ...], n_levels: int, *, reach: float = 1.3, longest: int = 16) -> ErrorEvents:
-    """Error events of ``target`` (cursor first) of ``longest`` symbols or fewer, up to ``reach`` times the distance of one error.
+    """Error events of ``target`` (cursor first), at most ``longest`` symbols and ``reach`` times as far as one error by itself.
 
     An event starts with a wrong symbol and ends before the first len(target) - 1 right ones in a row; errors are whole numbers
     of levels. Depth-first search; the distance never shrinks from symbol to symbol, so branches end early.

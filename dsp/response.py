@@ -51,7 +51,7 @@ class PulseResponse:
         return float(np.max(np.abs(last))) / largest if largest else 0.0
 
     def phases(self) -> np.ndarray:
-        """Samples by sampling phase, shape (samples_per_symbol, n_symbols): row k holds the samples at k/M + n unit intervals."""
+        """Samples by phase, shape (samples_per_symbol, n_symbols): row k holds the samples at k/M + n unit intervals."""
         return self.samples.reshape(self.grid.n_symbols, self.grid.samples_per_symbol).T
 
     def cursors(self, index: int) -> tuple[np.ndarray, int]:

@@ -24,11 +24,17 @@ def root() -> None:
 
 @app.command()
 def reach(
-    rate: Annotated[list[str] | None, typer.Option(help="Lane rate: 25G, 50G, 100G (112G), 200G (224G); may be repeated.")] = None,
+    rate: Annotated[
+        list[str] | None, typer.Option(help="Lane rate: 25G, 50G, 100G (112G), 200G (224G); may be repeated.")
+    ] = None,
     gauge: Annotated[list[int] | None, typer.Option(help="Wire gauge, AWG; may be repeated.")] = None,
     margin: Annotated[float, typer.Option(help="Margin of slicer SNR over the need of the error ratio, dB.")] = 3.0,
-    sensitivity: Annotated[bool, typer.Option("--sensitivity", help="Rank instead what moves the reach, as a tornado plot.")] = False,
-    draws: Annotated[int, typer.Option(help="With --sensitivity: sets of tolerances to draw for percentiles of the reach.")] = 0,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Rank instead what moves the reach, as a tornado plot.")
+    ] = False,
+    draws: Annotated[
+        int, typer.Option(help="With --sensitivity: sets of tolerances to draw for percentiles of the reach.")
+    ] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 1,
     out: Out = Path("out/reach"),
 ) -> None:
@@ -51,7 +57,14 @@ def reach(
         "shipped_m": "shipped m", "binding_cause": "binding cause", "basis": "basis",
     }  # fmt: skip
     show(answer.tables["active"], columns, "Active cables: ACC has a linear redriver, AEC retimers at both ends")
-    effects = {"link": "link", "gauge_awg": "AWG", "change": "change", "reach_m": "reach m", "ratio": "x", "binding_cause": "binding cause"}
+    effects = {
+        "link": "link",
+        "gauge_awg": "AWG",
+        "change": "change",
+        "reach_m": "reach m",
+        "ratio": "x",
+        "binding_cause": "binding cause",
+    }
     first = min(r["gauge_awg"] for r in answer.tables["definitions"])
     show([r for r in answer.tables["definitions"] if r["gauge_awg"] == first], effects, f"What the reach rests on, {first} AWG")
     show(answer.tables["tiers"], {k: k for k in ("tier", "medium", "distance", "bandwidth", "basis")}, "Tiers")
@@ -63,7 +76,15 @@ def _sensitivity(rate: list[str] | None, margin: float, draws: int, seed: int, o
 
     with progress("sensitivity") as report:
         answer = study.run(rate or ("112G", "224G"), margin, draws, seed, report)
-    columns = {"rate": "rate", "rank": "rank", "factor": "factor", "change": "change", "reach_m": "reach m", "ratio": "x", "outcome": "outcome"}
+    columns = {
+        "rate": "rate",
+        "rank": "rank",
+        "factor": "factor",
+        "change": "change",
+        "reach_m": "reach m",
+        "ratio": "x",
+        "outcome": "outcome",
+    }
     show(answer.tables["sensitivity"], columns, "What moves the reach, 26 AWG")
     if "tolerance" in answer.tables:
         rows = answer.tables["tolerance"]
@@ -92,7 +113,14 @@ def why(
         "salz": "bound",
     }  # fmt: skip
     show(answer.tables["why"], columns, "Slicer SNR in dB by equaliser stage")
-    order = {"rate": "rate", "reach_m": "reach m", "rank": "rank", "cause": "cause", "snr_gain_db": "gives back dB", "share": "share"}
+    order = {
+        "rate": "rate",
+        "reach_m": "reach m",
+        "rank": "rank",
+        "cause": "cause",
+        "snr_gain_db": "gives back dB",
+        "share": "share",
+    }
     show(answer.tables["order"], order, "What closes the eye at the reach")
     finish(answer, out)
 
@@ -101,13 +129,20 @@ def why(
 def eye(
     file: Annotated[Path, typer.Argument(help="A Touchstone file (.s4p, .s2p, .ts), or a link in TOML.")],
     rate: Annotated[str, typer.Option(help="Lane rate whose transmitter and receiver are used: 56G, 112G, 224G, ...")] = "112G",
-    ports: Annotated[str | None, typer.Option(help="Port order in+,in-,out+,out-, counted from 1; by default found in the data.")] = None,
+    ports: Annotated[
+        str | None, typer.Option(help="Port order in+,in-,out+,out-, counted from 1; by default found in the data.")
+    ] = None,
     packages: Annotated[bool, typer.Option(help="Put the standard's die and package at both ends.")] = True,
     fext: Annotated[list[Path] | None, typer.Option(help="Far-end crosstalk file; may be repeated.")] = None,
     next_: Annotated[list[Path] | None, typer.Option("--next", help="Near-end crosstalk file; may be repeated.")] = None,
-    counted: Annotated[int | None, typer.Option(help="Count errors over so many symbols, clock loop closed, instead of the statistical engine.")] = None,
+    counted: Annotated[
+        int | None,
+        typer.Option(help="Count errors over so many symbols, clock loop closed, instead of the statistical engine."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the counted run.")] = 1,
-    error_ratio: Annotated[float | None, typer.Option(help="Error ratio the eye is judged by; by default the standard's.")] = None,
+    error_ratio: Annotated[
+        float | None, typer.Option(help="Error ratio the eye is judged by; by default the standard's.")
+    ] = None,
     out: Out = Path("out/eye"),
 ) -> None:
     """The equalised eye of a channel file, or of a link described in TOML."""

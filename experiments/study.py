@@ -21,7 +21,8 @@ Progress = Callable[[int, int], None]
 @dataclass(frozen=True, kw_only=True)
 class Answer:
     """What a study found. ``tables``: rows by name; ``figures``: a drawing function by name; ``notes``: what to read with them;
-    ``texts``: further files by name, such as the link that was run."""
+    ``texts``: further files by name, such as the link that was run.
+    """
 
     question: str
     tables: Mapping[str, Sequence[Row]]
@@ -41,7 +42,11 @@ class Answer:
             write_csv(path, rows)
             written.append(path)
         summary = folder / "answer.json"
-        content = {"question": self.question, "notes": list(self.notes), "tables": {k: list(map(dict, v)) for k, v in self.tables.items()}}
+        content = {
+            "question": self.question,
+            "notes": list(self.notes),
+            "tables": {k: list(map(dict, v)) for k, v in self.tables.items()},
+        }
         summary.write_text(json.dumps(_plain(content), indent=1, allow_nan=False) + "\n", encoding="utf-8")
         written.append(summary)
         for name, text in self.texts.items():

@@ -139,7 +139,7 @@ class Link:
         return self.symbol_rate * self.tx.constellation.bits_per_symbol
 
     def vary(self, changes: Mapping[str, Any]) -> Link:
-        """A copy with values changed by dotted path, for example ``{"rx.equalizer.n_taps": 30, "channel.parts.4.length": 2.0}``."""
+        """A copy with values changed by dotted path: ``{"rx.equalizer.n_taps": 30, "channel.parts.4.length": 2.0}``."""
         return vary(self, changes)
 
 

@@ -88,7 +88,10 @@ def with_transmit_taps(h: np.ndarray, link: Link) -> np.ndarray:
     ffe = link.tx.ffe
     if ffe.feed_forward == (1.0,):
         return h
-    return sum(c * np.roll(h, i - ffe.n_precursors, axis=-1) for i, c in enumerate(ffe.feed_forward))
+    sent = np.zeros_like(h)
+    for i, c in enumerate(ffe.feed_forward):
+        sent += c * np.roll(h, i - ffe.n_precursors, axis=-1)
+    return sent
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -146,9 +149,7 @@ def operating_point(link: Link, like: OperatingPoint | None = None) -> Operating
     return _settle(link, sp, ph, offset, gain, low_gain, locks)
 
 
-def _settle(
-    link: Link, sp: Spectra, ph: Phases, offset: float, gain: float, low_gain: float, locks: bool
-) -> OperatingPoint:
+def _settle(link: Link, sp: Spectra, ph: Phases, offset: float, gain: float, low_gain: float, locks: bool) -> OperatingPoint:
     """The operating point at a sampling phase ``offset`` [UI] into the window."""
     mean_square = link.tx.constellation.mean_square
     h = ph.h[0]
@@ -172,9 +173,7 @@ def _settle(
         variances = {"no signal": math.inf}
     shift = offset / link.symbol_rate
     bare = sp.response(sp.pulse, FINE, shift)
-    pulse = PulseResponse(
-        samples=with_transmit_taps(bare.phases(), link).T.reshape(-1), grid=bare.grid, start=bare.start
-    )
+    pulse = PulseResponse(samples=with_transmit_taps(bare.phases(), link).T.reshape(-1), grid=bare.grid, start=bare.start)
     return OperatingPoint(
         link=link,
         spectra=sp,

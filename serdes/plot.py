@@ -5,7 +5,7 @@ Colours are those of Okabe and Ito, told apart by the colour-blind, and always b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ CAUSES = {
     "Rx jitter": "#F0E442",
     "converter": COLOURS[5],
 }
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     "figure.dpi": 110,
     "savefig.dpi": 160,
     "font.size": 10,
@@ -48,7 +48,9 @@ _STYLE: dict[str, Any] = {
 
 
 @contextmanager
-def figure(width: float = 8.0, height: float = 5.0, rows: int = 1, columns: int = 1, **options: Any) -> Iterator[tuple[Figure, Any]]:
+def figure(
+    width: float = 8.0, height: float = 5.0, rows: int = 1, columns: int = 1, **options: Any
+) -> Iterator[tuple[Figure, Any]]:
     """A figure [inch] and its axes in the house style, drawn without a display and without touching global state."""
     import matplotlib as mpl
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -69,7 +71,9 @@ def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "")
     step = shown.voltage[1] - shown.voltage[0]
     image = np.log10(np.maximum(np.tile(shown.image, (3, 1))[keep] / step, 1e-12))
     top = float(image.max())
-    mesh = ax.pcolormesh(two[keep], shown.voltage, image.T, cmap="magma", vmin=top - 8, vmax=top, rasterized=True, shading="nearest")
+    mesh = ax.pcolormesh(
+        two[keep], shown.voltage, image.T, cmap="magma", vmin=top - 8, vmax=top, rasterized=True, shading="nearest"
+    )
     bar = ax.figure.colorbar(mesh, ax=ax, pad=0.01)
     bar.set_label("log10 probability density")
     ax.set(xlabel="time [UI] after the decision instant", ylabel=f"voltage [{shown.unit}]", title=title)
@@ -93,7 +97,9 @@ def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "")
                 facecolor="none", edgecolor="#56B4E9", linewidth=1.4,
             )  # fmt: skip
     if shown.virtual:
-        note = "virtual eye: taps of a baud-rate receiver on the analogue waveform; feedback switches half way between decisions"
+        note = (
+            "virtual eye: taps of a baud-rate receiver on the analogue waveform; feedback switches half way between decisions"
+        )
         ax.text(0.01, 0.01, note, transform=ax.transAxes, fontsize=7, color="white")
 
 
@@ -130,18 +136,26 @@ def pulse(ax: Axes, point: OperatingPoint, before: int = 6, after: int = 16, tit
     ax.legend()
 
 
-def budget(ax: Axes, x: Sequence[float], shares: Mapping[str, Sequence[float]], xlabel: str, title: str = "") -> None:
+def budget(ax: Axes, x: np.ndarray, shares: Mapping[str, np.ndarray], xlabel: str, title: str = "") -> None:
     """Shares of the decision error by cause, stacked, against ``x``."""
     names = list(shares)
     colours = [CAUSES.get(name, "0.7") for name in names]
-    ax.stackplot(x, *[100 * np.asarray(shares[n]) for n in names], labels=names, colors=colours, edgecolor="white", linewidth=0.5)
-    ax.set(xlabel=xlabel, ylabel="share of the decision error [%]", title=title, ylim=(0, 100), xlim=(min(x), max(x)))
+    ax.stackplot(x, *[100 * shares[n] for n in names], labels=names, colors=colours, edgecolor="white", linewidth=0.5)
+    ax.set(
+        xlabel=xlabel,
+        ylabel="share of the decision error [%]",
+        title=title,
+        ylim=(0, 100),
+        xlim=(float(np.min(x)), float(np.max(x))),
+    )
     ax.grid(visible=False)
     handles, labels = ax.get_legend_handles_labels()
     ax.legend(handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
-def insertion_loss(ax: Axes, f: np.ndarray, curves: Mapping[str, np.ndarray], nyquist: float | None = None, title: str = "") -> None:
+def insertion_loss(
+    ax: Axes, f: np.ndarray, curves: Mapping[str, np.ndarray], nyquist: float | None = None, title: str = ""
+) -> None:
     """Loss [dB, positive] of named transfers against frequency."""
     for k, (name, h) in enumerate(curves.items()):
         with np.errstate(divide="ignore"):

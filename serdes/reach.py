@@ -53,7 +53,8 @@ class Target:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reach:
     """``length`` [m] at which the target is just met; ``outcome`` "found", "too short" (missed already at the lowest length) or
-    "beyond bracket" (still met at the highest). ``points``: operating points there, one a segment."""
+    "beyond bracket" (still met at the highest). ``points``: operating points there, one a segment.
+    """
 
     length: float
     outcome: str
@@ -84,8 +85,8 @@ def reach(
 ) -> Reach:
     """Find the length in ``bracket`` [m] at which ``link_at(length)`` just meets ``target``.
 
-    By Brent's method, to ``tolerance`` of the length. An unreachable target is an outcome with its reason. Raises ValueError for
-    a bracket that is not rising from 0.
+    By Brent's method, to ``tolerance`` of the length. An unreachable target is an outcome with its reason. Raises ValueError
+    for a bracket that is not rising from 0.
     """
     low, high = bracket
     if not 0 <= low < high:
@@ -104,10 +105,14 @@ def reach(
     missed = -excess(low)
     if missed > 0:
         cause = min(seen[low], key=lambda p: p.snr_db).binding
-        return found(low, "too short", f"the target is missed by {missed:.2f} dB at the shortest length, {low:g} m, most by {cause}")
+        return found(
+            low, "too short", f"the target is missed by {missed:.2f} dB at the shortest length, {low:g} m, most by {cause}"
+        )
     spare = excess(high)
     if spare >= 0:
-        return found(high, "beyond bracket", f"the target is still met with {spare:.2f} dB to spare at the longest length, {high:g} m")
+        return found(
+            high, "beyond bracket", f"the target is still met with {spare:.2f} dB to spare at the longest length, {high:g} m"
+        )
     from scipy.optimize import brentq
 
     length = float(brentq(excess, low, high, xtol=tolerance * 0.1, rtol=tolerance))

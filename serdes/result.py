@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Lock:
-    """State of the clock recovery. ``phase_ui``: mean sampling phase after the peak of the pulse; ``jitter_ui``: its rms wander."""
+    """State of the clock recovery. ``phase_ui``: mean sampling phase after the pulse's peak; ``jitter_ui``: its rms wander."""
 
     locked: bool
     reason: str

@@ -1,4 +1,4 @@
-"""The links of the reach study, one per lane rate: standards' values from ``standards/reach.toml``, parts from the catalogue."""
+"""The links of the reach study by lane rate: standards' values from ``standards/reach.toml``, parts from the catalogue."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Setup:
         return Target(error_ratio=self.error_ratio, margin_db=margin_db)
 
     def host_parts(self, host: str | None, end: str) -> tuple[MultiPort, ...]:
-        """Die to connector, circuit side first. ``host``: HL, HN or HH where the rate has classes, else None. ``end``: tx, rx."""
+        """Die to connector, circuit first. ``host``: HL, HN or HH where the rate has classes, else None. ``end``: tx, rx."""
         if self.has_host_classes:
             name = host or self.host
             check.one_of(f"setup {self.name}", "host", name, HOST_CLASSES)
@@ -107,13 +107,9 @@ class Setup:
             ((*inside, wire), inside),  # retimer to retimer
             (inside, (*far, connector)),  # retimer to host
         )
-        return RetimedLink(
-            segments=tuple(self._between(a, b, crosstalk) for a, b in routes), fec=self.fec
-        )
+        return RetimedLink(segments=tuple(self._between(a, b, crosstalk) for a, b in routes), fec=self.fec)
 
-    def redriven(
-        self, length: float, gauge: int = 26, hosts: tuple[str, str] | None = None, crosstalk: bool = True
-    ) -> Link:
+    def redriven(self, length: float, gauge: int = 26, hosts: tuple[str, str] | None = None, crosstalk: bool = True) -> Link:
         """An active copper cable: a linear redriver in the connector at the receiver's end; `link` says the rest."""
         near, far = self._hosts(hosts)
         inside, connector = ACTIVE_END.value, CONNECTORS["front panel"].value
@@ -124,9 +120,10 @@ class Setup:
         )  # fmt: skip
         before = self._between((*near, connector, wire), inside, crosstalk)
         after = self._between(inside, (*far, connector), crosstalk)
-        aggressors = tuple(
-            replace(a, coupling=Cascade(parts=(a.coupling, driver, after.channel))) for a in before.aggressors
-        ) + after.aggressors[1:]  # the near end of the host's own connector; its far end comes through the redriver already
+        aggressors = (
+            tuple(replace(a, coupling=Cascade(parts=(a.coupling, driver, after.channel))) for a in before.aggressors)
+            + after.aggressors[1:]
+        )  # the near end of the host's own connector; its far end comes through the redriver already
         channel = Cascade(parts=(before.channel, driver, after.channel))
         return replace(before, channel=channel, aggressors=aggressors)
 
@@ -145,7 +142,7 @@ class Setup:
         return Link(symbol_rate=self.symbol_rate, tx=self.tx, channel=through, rx=self.rx, aggressors=aggressors, fec=self.fec)
 
     def aggressors(self, through: CopperChannel, far: tuple[MultiPort, ...]) -> tuple[Aggressor, ...]:
-        """The far-end and near-end estimate for a channel; ``far``: the receiver's end, circuit first, to the place of coupling."""
+        """Far-end and near-end estimates for a channel; ``far``: the receiver's end, circuit first, to the place of coupling."""
         nyquist = self.symbol_rate / 2
         quiet = replace(self.tx, snr_db=None)
         return (
@@ -170,9 +167,7 @@ class Setup:
         if packages:
             parts = (self.package("tx"), *parts, self.package("rx").flipped)
         channel = CopperChannel(parts=parts, source_resistance=self.termination, load_resistance=self.termination)
-        return Link(
-            symbol_rate=self.symbol_rate, tx=self.tx, channel=channel, rx=self.rx, aggressors=aggressors, fec=self.fec
-        )
+        return Link(symbol_rate=self.symbol_rate, tx=self.tx, channel=channel, rx=self.rx, aggressors=aggressors, fec=self.fec)
 
 
 @functools.cache

@@ -30,7 +30,7 @@ class Statistical:
     """Exact distribution of interference, crosstalk, bounded jitter and Gaussian noise.
 
     ``n_phases`` across a unit interval and ``n_bins`` of voltage for the eye; ``max_cursors`` carry their own distribution in
-    the eye, the largest first, and smaller ones join its Gaussian (the error ratio at the sampling instant uses all that matter).
+    the eye, the largest first, and smaller ones join its Gaussian (the error ratio at the decision uses all that matter).
     ``eye``: whether to draw one at all; a sweep needs none.
     """
 
@@ -77,14 +77,17 @@ class Statistical:
             lock=Lock(locked=point.locks, reason="the clock settles here" if point.locks else reason, phase_ui=point.phase_ui),
             outcome=outcome,
             reason=reason,
-            post_fec=None if link.fec is None else link.fec.codeword_failure(ber),
+            post_fec=None if link.fec is None else float(link.fec.codeword_failure(ber)),
         )
 
 
 def _outcome(point: OperatingPoint) -> tuple[str, str]:
     """(outcome, reason): "ok", "no lock" where the clock has nowhere to settle, "closed eye" where the levels run together."""
     if not point.locks:
-        return "no lock", "the timing detector has no stable zero near the peak of the pulse; the phase of least error stands in"
+        return (
+            "no lock",
+            "the timing detector has no stable zero near the peak of the pulse; the phase of least error stands in",
+        )
     rms = math.sqrt(point.mean_square_error)
     gap = float(np.min(np.diff(point.link.tx.constellation.array)))
     if rms < gap / 4:
@@ -179,7 +182,7 @@ def _voltage_axis(main: np.ndarray, cursors: np.ndarray, sigma2: np.ndarray, n_b
 
 
 def _about_levels(about: np.ndarray, centre: np.ndarray, voltage: np.ndarray) -> np.ndarray:
-    """Densities (n_phases, n_bins) about 0 moved to ``centre`` (L, n_phases): shape (L, n_phases, n_bins), rows summing to 1."""
+    """Densities (n_phases, n_bins) about 0 moved to ``centre`` (L, n_phases): (L, n_phases, n_bins), rows summing to 1."""
     from scipy import fft
 
     step = voltage[1] - voltage[0]

@@ -160,9 +160,7 @@ class _Run:
         link, m = point.link, engine.samples_per_symbol
         self.engine, self.point = engine, point
         grid = waveform.memory(link.channel, link.symbol_rate, m)
-        driver = waveform.Driver(
-            rise_time=link.tx.rise_time, sample_time=grid.dt, delay=waveform.LEAD / link.symbol_rate
-        )
+        driver = waveform.Driver(rise_time=link.tx.rise_time, sample_time=grid.dt, delay=waveform.LEAD / link.symbol_rate)
         front = waveform.FrontEnd(point=point, noise_density=link.rx.noise_density)
         self.chain = Cascade(parts=(driver, link.channel, front))
         self.source = waveform.start_source(link.tx, m, rng)

@@ -103,14 +103,20 @@ def slope_of_pulse(g):
 
 def test_both_jitters_agree_where_edges_do_not_overlap():
     g = padded([0, 0, 0.8, 0, 0])
-    edge, sampling = edge_jitter_autocovariance(g, JITTER, 5 / 9), sampling_jitter_autocovariance(slope_of_pulse(g), JITTER, 5 / 9)
+    edge, sampling = (
+        edge_jitter_autocovariance(g, JITTER, 5 / 9),
+        sampling_jitter_autocovariance(slope_of_pulse(g), JITTER, 5 / 9),
+    )
     assert edge[0] == pytest.approx(sampling[0])
 
 
 def test_dispersion_hides_sampling_jitter_but_not_edge_jitter():
     # A step that rises evenly over 20 symbols: the pulse is flat there, so only its two ends have a slope.
     g = padded(np.full(20, 0.05))
-    edge, sampling = edge_jitter_autocovariance(g, JITTER, 5 / 9), sampling_jitter_autocovariance(slope_of_pulse(g), JITTER, 5 / 9)
+    edge, sampling = (
+        edge_jitter_autocovariance(g, JITTER, 5 / 9),
+        sampling_jitter_autocovariance(slope_of_pulse(g), JITTER, 5 / 9),
+    )
     assert edge[0] / sampling[0] == pytest.approx(20)
 
 

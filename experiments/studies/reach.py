@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dsp.noise import Jitter
-from dsp.units import GBd, GHz, TB, db, db_power
+from dsp.units import TB, GBd, GHz, db, db_power
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
 from experiments.tiers import LANES_PER_GPU, TIERS, scale_up_bandwidth
@@ -63,9 +64,7 @@ def tasks(rates: Sequence[str], gauges: Sequence[int] = GAUGES, margin_db: float
         for kind in ("passive", *ACTIVE):
             with_classes = HOST_PAIRS if kind == "passive" else ACTIVE_PAIRS
             pairs = with_classes if s.has_host_classes else (None,)
-            rows += [
-                Task(rate=s.name, hosts=p, gauge=g, margin_db=margin_db, kind=kind) for g in gauges for p in pairs
-            ]
+            rows += [Task(rate=s.name, hosts=p, gauge=g, margin_db=margin_db, kind=kind) for g in gauges for p in pairs]
     return sorted(rows, key=lambda task: (task.kind != "passive", -setup(task.rate).symbol_rate))
 
 
@@ -97,7 +96,8 @@ def solve(task: Task) -> dict[str, Any]:
     variants = {"ideal": reach(lambda x: link_at(x, IDEAL), target, BRACKET)}
     variants["ideal, 100 taps"] = reach(lambda x: link_at(x, IDEAL | LONG), target, BRACKET)
     if task.gauge == GAUGES[0]:
-        variants |= {name: reach(lambda x, c=c: link_at(x, c), target, BRACKET) for name, c in definitions(s).items()}
+        for name, changes in definitions(s).items():
+            variants[name] = reach(functools.partial(link_at, changes=changes), target, BRACKET)
     margins, like = [], base.point
     for length in LENGTHS:
         like = operating_point(link_at(length), like=like)
@@ -219,8 +219,11 @@ def _notes(solved: Sequence[dict[str, Any]]) -> list[str]:
         "Reach: the longest cable whose slicer SNR exceeds what the detector error ratio needs by the margin.",
         "Connectors, paddle cards and crosstalk levels are estimates; 25G and 50G parameters are recalled, not read.",
     ]
-    ideal = [(r["task"], r["variants"]["ideal"][0] / r["row"]["reach_m"], r["variants"]["ideal, 100 taps"][0] / r["row"]["reach_m"])
-             for r in solved if r["task"].gauge == GAUGES[0] and r["row"]["outcome"] == "found"]  # fmt: skip
+    ideal = []
+    for r in solved:
+        if r["task"].gauge == GAUGES[0] and r["row"]["outcome"] == "found":
+            short, long = (r["variants"][name][0] / r["row"]["reach_m"] for name in ("ideal", "ideal, 100 taps"))
+            ideal.append((r["task"], short, long))
     if ideal:
         listed = ", ".join(f"{task.label} {a:.2f} ({b:.2f})" for task, a, b in ideal)
         notes.append(
@@ -276,8 +279,10 @@ def _draw_bars(rows: Sequence[dict[str, Any]], active: Sequence[dict[str, Any]])
             for r in mine:
                 thick = r["gauge_awg"] == gauges[0]
                 y = i - 0.25 if thick else i
-                ax.barh(y, r["reach_m"], 0.22, color=plot.COLOURS[0] if thick else plot.COLOURS[5], hatch=None if thick else "//",
-                        edgecolor="white", label=f"passive, {r['gauge_awg']} AWG" if i == 0 else None)  # fmt: skip
+                ax.barh(
+                    y, r["reach_m"], 0.22, color=plot.COLOURS[0 if thick else 5], hatch=None if thick else "//",
+                    edgecolor="white", label=f"passive, {r['gauge_awg']} AWG" if i == 0 else None,
+                )  # fmt: skip
                 ax.text(r["reach_m"] + 0.08, y, f"{r['reach_m']:.2f} m, {r['binding_cause']}", va="center", fontsize=8)
             for below, kind, marker in ((0.2, "ACC", "^"), (0.36, "AEC", "s")):
                 found = [r for r in active if (r["rate"], r["hosts"], r["cable"], r["gauge_awg"]) == (*group, kind, gauges[0])]
@@ -286,7 +291,14 @@ def _draw_bars(rows: Sequence[dict[str, Any]], active: Sequence[dict[str, Any]])
                     ax.text(r["reach_m"] + 0.12, i + below, f"{kind} {r['reach_m']:.2f} m", va="center", fontsize=8)
             low, high = (float(x) for x in mine[0]["shipped_m"].split("-"))
             ax.plot([low, high], [i - 0.125] * 2, color="black", linewidth=2.2, label="shipped, passive" if i == 0 else None)
-            ax.plot(mine[0]["accepted_m"], i - 0.125, "D", color=plot.COLOURS[1], markersize=6, label="accepted reach" if i == 0 else None)
+            ax.plot(
+                mine[0]["accepted_m"],
+                i - 0.125,
+                "D",
+                color=plot.COLOURS[1],
+                markersize=6,
+                label="accepted reach" if i == 0 else None,
+            )
         for kind, marker in (("ACC", "^"), ("AEC", "s")):
             ax.plot([], [], marker, color=plot.COLOURS[2], label=f"{kind}, {gauges[0]} AWG: {ACTIVE[kind]}")
         ax.set_yticks(range(len(groups)), [f"{rate}, {hosts} hosts" for rate, hosts in groups])

@@ -32,8 +32,8 @@ class Scenario:
     """A reach set-up with something changed.
 
     ``link``: changes by path; ``cable``: fields of the twinax; ``loss_factor`` multiplies conductor factor and loss tangent;
-    ``skew`` [s/m]; ``crosstalk_db`` added to both couplings, None for no crosstalk; ``error_factor`` multiplies the target error
-    ratio; ``board`` [m] of extra host board at each end.
+    ``skew`` [s/m]; ``crosstalk_db`` added to both couplings, None for no crosstalk; ``error_factor`` multiplies the target
+    error ratio; ``board`` [m] of extra host board at each end.
     """
 
     link: Mapping[str, Any] = field(default_factory=dict)
@@ -49,13 +49,17 @@ class Scenario:
     def reach(self, s: Setup, margin_db: float) -> tuple[float, str]:
         """(reach [m], outcome) of this scenario."""
         if self.crosstalk_db is not None:
-            s = replace(s, far_end_loss_db=s.far_end_loss_db - self.crosstalk_db, near_end_loss_db=s.near_end_loss_db - self.crosstalk_db)
+            s = replace(
+                s,
+                far_end_loss_db=s.far_end_loss_db - self.crosstalk_db,
+                near_end_loss_db=s.near_end_loss_db - self.crosstalk_db,
+            )
         target = Target(error_ratio=s.error_ratio * self.error_factor, margin_db=margin_db)
         found = reach(lambda length: self._link(s, length), target, BRACKET)
         return (0.0 if found.outcome == "too short" else found.length), found.outcome
 
     def _link(self, s: Setup, length: float) -> Link:
-        board = ()
+        board: tuple[MultiPort, ...] = ()
         if self.board:
             line = LINES["dj board" if s.has_host_classes else "ck board"].value
             board = (Trace(line=replace(line, length=self.board)),)
@@ -65,9 +69,8 @@ class Scenario:
 
     def _wire(self, length: float) -> MultiPort:
         plain = CABLES[self.gauge].value
-        factors = {
-            "conductor_factor": plain.conductor_factor * self.loss_factor, "loss_tangent": plain.loss_tangent * self.loss_factor,
-        }  # fmt: skip
+        loss = self.loss_factor
+        factors = {"conductor_factor": plain.conductor_factor * loss, "loss_tangent": plain.loss_tangent * loss}
         wire = replace(plain, length=length, **{**factors, **self.cable})
         return Differential(pair=TwinaxPair(cable=wire, skews=(self.skew,))) if self.skew else wire
 
@@ -83,9 +86,15 @@ def factors(s: Setup) -> dict[str, dict[str, Scenario]]:
         return {"tx.jitter": replace(jitter, random_ui=k * jitter.random_ui, dual_dirac_ui=k * jitter.dual_dirac_ui)}
 
     changes = {
-        "converter bits": {"5 bits": Scenario(link={"rx.converter.n_bits": 5}), "7 bits": Scenario(link={"rx.converter.n_bits": 7})},
+        "converter bits": {
+            "5 bits": Scenario(link={"rx.converter.n_bits": 5}),
+            "7 bits": Scenario(link={"rx.converter.n_bits": 7}),
+        },
         "target error ratio": {"1e-2 of it": Scenario(error_factor=1e-2), "10 times": Scenario(error_factor=10)},
-        "Tx noise": {"SNR_TX -3 dB": Scenario(link={"tx.snr_db": snr - 3}), "SNR_TX +3 dB": Scenario(link={"tx.snr_db": snr + 3})},
+        "Tx noise": {
+            "SNR_TX -3 dB": Scenario(link={"tx.snr_db": snr - 3}),
+            "SNR_TX +3 dB": Scenario(link={"tx.snr_db": snr + 3}),
+        },
         "jitter power": {"x2": Scenario(link=scaled(2)), "x0.25": Scenario(link=scaled(0.25))},
         "receiver noise": {
             "eta_0 x2": Scenario(link={"rx.noise_density": 2 * rx.noise_density}),
@@ -172,7 +181,12 @@ def run(
     single = [r for r in rows if r["factor"] not in ("base", "tolerance")]
     spread = {r: np.array([row["reach_m"] for row in rows if row["rate"] == r and row["factor"] == "tolerance"]) for r in base}
     percentiles = [
-        {"rate": r, "draws": draws, "seed": seed, **{f"p{p}_m": round(float(np.percentile(x, p)), 3) for p in (5, 25, 50, 75, 95)}}
+        {
+            "rate": r,
+            "draws": draws,
+            "seed": seed,
+            **{f"p{p}_m": round(float(np.percentile(x, p)), 3) for p in (5, 25, 50, 75, 95)},
+        }
         for r, x in spread.items()
         if x.size
     ]
@@ -220,7 +234,8 @@ def _draw(rows: Sequence[dict[str, Any]], base: Mapping[str, float]) -> Figure:
                 ax.barh(y, r["reach_m"] - length, 0.6, left=length, color=plot.COLOURS[0] if longer else plot.COLOURS[1],
                         hatch=None if longer else "//", edgecolor="white")  # fmt: skip
                 ax.annotate(r["change"], (r["reach_m"], y), (4 if longer else -4, 0), textcoords="offset points",
-                            ha="left" if longer else "right", va="center", fontsize=8)  # fmt: skip
+                            ha="left" if longer else "right", va="center", fontsize=8,
+                            bbox={"facecolor": "white", "alpha": 0.8, "pad": 0.8, "edgecolor": "none"})  # fmt: skip
             ax.axvline(length, color="0.2", linewidth=1)
             ax.set_yticks(range(len(names)), names)
             ax.invert_yaxis()
@@ -242,8 +257,20 @@ def _draw_spread(spread: Mapping[str, np.ndarray], base: Mapping[str, float]) ->
         for k, (rate, lengths) in enumerate(spread.items()):
             x = np.sort(lengths)
             share = 100 * (1 - np.arange(x.size) / x.size)
-            ax.step(x, share, where="pre", color=plot.COLOURS[k], linestyle=plot.STYLES[k], label=f"{setup(rate).title}, {x.size} draws")
+            ax.step(
+                x,
+                share,
+                where="pre",
+                color=plot.COLOURS[k],
+                linestyle=plot.STYLES[k],
+                label=f"{setup(rate).title}, {x.size} draws",
+            )
             ax.axvline(base[rate], color=plot.COLOURS[k], linewidth=0.8, linestyle=":")
-        ax.set(xlabel="length [m]", ylabel="links that reach it [%]", title="Reach under the stated tolerances (dotted: nominal)", ylim=(0, 101))
+        ax.set(
+            xlabel="length [m]",
+            ylabel="links that reach it [%]",
+            title="Reach under the stated tolerances (dotted: nominal)",
+            ylim=(0, 101),
+        )
         ax.legend()
         return fig

@@ -105,7 +105,7 @@ def order(task: Task) -> list[dict[str, Any]]:
     hosts = task.hosts if s.has_host_classes else None
     found = reach(lambda x: s.link(x, task.gauge, hosts), s.target(), (0.05, 40.0))
     link = s.link(found.length, task.gauge, hosts)
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "rate": s.name,
             "reach_m": round(found.length, 3),
@@ -119,16 +119,15 @@ def order(task: Task) -> list[dict[str, Any]]:
     return [{**row, "rank": i} for i, row in enumerate(rows, start=1)]
 
 
-def _work(task: Task | tuple[str, Task]) -> Any:
-    return order(task[1]) if isinstance(task, tuple) else at_length(task)
+def _work(job: tuple[str, Task]) -> Any:
+    what, task = job
+    return order(task) if what == "order" else at_length(task)
 
 
-def run(
-    rates: Sequence[str] = RATES, gauge: int = 26, hosts: tuple[str, str] = HOSTS, progress: Progress = silent
-) -> Answer:
+def run(rates: Sequence[str] = RATES, gauge: int = 26, hosts: tuple[str, str] = HOSTS, progress: Progress = silent) -> Answer:
     """The whole study; ``hosts`` counts only where the rate has host classes."""
     wanted = [setup(rate).name for rate in rates]
-    lengths = [Task(rate=r, gauge=gauge, hosts=hosts, length=x) for r in wanted for x in LENGTHS]
+    lengths = [("length", Task(rate=r, gauge=gauge, hosts=hosts, length=x)) for r in wanted for x in LENGTHS]
     orders = [("order", Task(rate=r, gauge=gauge, hosts=hosts, length=1.0)) for r in wanted]
     results = run_all(_work, [*orders, *lengths], progress)
     costs = [row for rows in results[: len(orders)] for row in rows]
@@ -187,7 +186,15 @@ def _draw_snr(rows: Sequence[dict[str, Any]], named: dict[str, str]) -> Figure:
             ax.plot(x, _column(mine, "salz"), color="0.2", linestyle="--", label="bound, all but the converter")
             for k, name in enumerate(STAGES):
                 y = _column(mine, f"snr {name}")
-                ax.plot(x, np.where(y < -5, np.nan, y), color=plot.COLOURS[k], linestyle=plot.STYLES[k], marker="o", markersize=3, label=name)
+                ax.plot(
+                    x,
+                    np.where(y < -5, np.nan, y),
+                    color=plot.COLOURS[k],
+                    linestyle=plot.STYLES[k],
+                    marker="o",
+                    markersize=3,
+                    label=name,
+                )
             need = mine[0]["required_snr_db"]
             ax.axhline(need, color=plot.COLOURS[1], linewidth=1)
             ax.text(x[-1], need + 0.3, "needed", ha="right", fontsize=8, color=plot.COLOURS[1])
@@ -222,7 +229,9 @@ def _draw_loss(rows: Sequence[dict[str, Any]], named: dict[str, str]) -> Figure:
             style = {"color": plot.COLOURS[k], "linestyle": plot.STYLES[k], "label": named[rate]}
             left.plot(x, _column(mine, "loss_at_nyquist_db"), **style)
             right.plot(x, 100 * _column(mine, "eye_height"), marker="o", markersize=3, **style)
-        left.set(xlabel="cable length [m]", ylabel="loss die to die at Nyquist [dB]", title="Loss grows in proportion to length")
+        left.set(
+            xlabel="cable length [m]", ylabel="loss die to die at Nyquist [dB]", title="Loss grows in proportion to length"
+        )
         left.legend()
         right.set(
             xlabel="cable length [m]", ylabel="height of the smallest eye [% of the outer level]",

@@ -1,0 +1,305 @@
+"""Error checker: finds a test pattern in received symbols without help, counts errors, and says when it cannot."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from dsp import check
+from dsp.constellation import decode_precoded, pam
+from dsp.sequences import TAPS, prbs, prbs13q, prbs_block, ssprq
+
+_LONGEST_TABLE = 15
+"""Orders up to this are found by correlation with the whole period, longer ones from their shift register."""
+_WINDOW = 2**17
+_CHUNK = 1024
+
+PATTERNS = (*(f"PRBS{order}" for order in sorted(TAPS)), "PRBS13Q", "PRBS31Q", "SSPRQ")
+"""Names of the patterns of `dsp.sequences`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Position:
+    """Where a receiver stands in the pattern.
+
+    ``phase``: index in the pattern of the next symbol, or the shift register before it (PRBS23, PRBS31, PRBS31Q).
+    ``inverted``: the levels arrive upside down. ``previous``: the last received symbol, which precoding needs.
+    """
+
+    phase: int
+    inverted: bool
+    previous: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Checked:
+    """Outcome of a check, errors counted wherever the pattern was found.
+
+    ``aligned``: the pattern was held at the end, else ``reason`` says why not. ``position``: that of the symbol after the last.
+    ``start``: index of the first symbol compared (-1: none). ``compared``, ``symbol_errors``, ``bits``, ``bit_errors``: counts.
+    ``realignments``: how often the pattern was found anew after it was lost (a slip). ``difference``: received less expected
+    index, int8, one for each received symbol, 0 where nothing was compared.
+    """
+
+    aligned: bool
+    reason: str
+    position: Position | None
+    start: int
+    compared: int
+    symbol_errors: int
+    bits: int
+    bit_errors: int
+    realignments: int
+    difference: np.ndarray
+
+    @property
+    def inverted(self) -> bool | None:
+        """Whether the levels were upside down at the end; None when not aligned."""
+        return self.position.inverted if self.position is not None else None
+
+
+@lru_cache(maxsize=8)
+def _table(name: str) -> np.ndarray:
+    """One period of a pattern short enough to hold."""
+    if name == "SSPRQ":
+        period = ssprq()
+    elif name == "PRBS13Q":
+        period = prbs13q()
+    else:
+        period = prbs(int(name[4:]))
+    period = period.astype(np.uint8)
+    period.setflags(write=False)
+    return period
+
+
+@dataclass(frozen=True, kw_only=True)
+class ErrorChecker:
+    """Compares received symbols with ``pattern``, a name out of `PATTERNS` or one period as a tuple of indices.
+
+    Phase and polarity (of PAM: levels upside down) are found from the symbols themselves, and anew after a slip.
+    ``precoded``: the symbols are 1/(1+D) precoded (802.3 120.5.7.2) and decoded before they are compared, so one isolated wrong
+    decision counts twice. ``max_error_ratio``: a stretch with more symbol errors than that is not this pattern; the default is
+    far from both a working link and chance (1/2 for NRZ, 3/4 for PAM4).
+    """
+
+    pattern: str | tuple[int, ...]
+    precoded: bool = False
+    max_error_ratio: float = 0.25
+
+    def __post_init__(self) -> None:
+        if isinstance(self.pattern, tuple):
+            if len(self.pattern) < 2 or len(self.pattern) > _WINDOW:
+                raise check.fail(self, "pattern", f"from 2 to {_WINDOW} symbols long", len(self.pattern))
+            for i, symbol in enumerate(self.pattern):
+                check.count(self, f"pattern[{i}]", symbol, 0, 15)
+            if len(set(self.pattern)) < 2:
+                raise check.fail(self, "pattern", "more than one level", self.pattern[0])
+        else:
+            check.one_of(self, "pattern", self.pattern, PATTERNS)
+        check.instance(self, "precoded", self.precoded, bool)
+        check.between(self, "max_error_ratio", self.max_error_ratio, 0, 0.4)
+
+    @property
+    def n_levels(self) -> int:
+        """Levels of a symbol: 4 for the PAM4 patterns, 2 for bits; a tuple has one more than its highest index."""
+        if isinstance(self.pattern, tuple):
+            return max(self.pattern) + 1
+        return 4 if self.pattern.endswith("Q") else 2
+
+    @property
+    def _order(self) -> int:
+        """Order of the shift register, 0 for a pattern held as a table."""
+        if isinstance(self.pattern, tuple) or not self.pattern.startswith("PRBS"):
+            return 0
+        order = int(self.pattern[4:].rstrip("Q"))
+        return order if order > _LONGEST_TABLE else 0
+
+    @property
+    def _period(self) -> np.ndarray:
+        return np.array(self.pattern, np.uint8) if isinstance(self.pattern, tuple) else _table(self.pattern)
+
+    @property
+    def shortest(self) -> int:
+        """Symbols needed to tell the pattern from chance, with less than 1e-9 probability of a false find (Chernoff bound)."""
+        trials = 2 * (2**self._order if self._order else self._period.size)
+        chance, most = 1 - 1 / self.n_levels, self.max_error_ratio
+        gap = (1 - most) * math.log((1 - most) / (1 - chance)) + (most * math.log(most / chance) if most > 0 else 0.0)
+        per_symbol = 2 if self.pattern == "PRBS31Q" else 1
+        return max(math.ceil((math.log(trials) + 21) / gap), 2 * self._order // per_symbol)
+
+    def check(self, symbols: np.ndarray) -> Checked:
+        """Checks one whole record of received indices, shape (n,)."""
+        return self.step(symbols, None)[0]
+
+    def step(self, symbols: np.ndarray, position: Position | None) -> tuple[Checked, Position | None]:
+        """Checks a block of received indices from ``position`` (None: not aligned yet) and returns that after it, too."""
+        symbols = np.asarray(symbols)
+        if symbols.ndim != 1 or symbols.dtype.kind not in "iu":
+            raise check.fail(self, "symbols", "whole numbers on one axis", f"{symbols.dtype} {symbols.shape}")
+        if symbols.size and (symbols.min() < 0 or symbols.max() >= self.n_levels):
+            raise check.fail(self, "symbols", f"from 0 to {self.n_levels - 1}", (symbols.min(), symbols.max()))
+        symbols = symbols.astype(np.uint8)
+        difference = np.zeros(symbols.size, np.int8)
+        labels = pam(self.n_levels)
+        reason = "" if position is not None else "nothing received"
+        was_aligned = position is not None
+        at, start, compared, bit_errors, realignments = 0, -1, 0, 0, 0
+        while at < symbols.size:
+            if position is None:
+                position, at, found = self._align(symbols, at)
+                reason = found if position is None or not reason.startswith("lost") else reason
+                if position is None:
+                    break
+                realignments += was_aligned
+                was_aligned = True
+            start = at if start < 0 else start
+            received, expected, after = self._compare(symbols[at:], position)
+            wrong = received != expected
+            good = self._held(wrong)
+            kept = slice(at, at + good)
+            difference[kept] = received[:good].astype(np.int8) - expected[:good].astype(np.int8)
+            bit_errors += int(labels.bit_distance[received[:good], expected[:good]].sum())
+            compared += good
+            at += good
+            position = after if good == wrong.size else None
+            if position is None:
+                reason = f"lost the pattern at symbol {at}"
+        lost = position is None
+        if symbols.size == 0:
+            lost = position is None
+        result = Checked(
+            aligned=not lost,
+            reason=reason if lost else "",
+            position=position,
+            start=start,
+            compared=compared,
+            symbol_errors=int(np.count_nonzero(difference)),
+            bits=compared * labels.label_bits,
+            bit_errors=bit_errors,
+            realignments=realignments,
+            difference=difference,
+        )
+        return result, position
+
+    def _held(self, wrong: np.ndarray) -> int:
+        """Symbols before the first stretch with too many errors."""
+        for first in range(0, wrong.size, _CHUNK):
+            part = wrong[first : first + _CHUNK]
+            if part.size >= min(_CHUNK, self.shortest) and part.mean() > self.max_error_ratio:
+                return first
+        return wrong.size
+
+    def _plain(self, symbols: np.ndarray, inverted: bool, previous: int | None) -> np.ndarray:
+        """Symbols the right way up and without precoding; the first is unreliable when ``previous`` is unknown."""
+        upright = self.n_levels - 1 - symbols if inverted else symbols
+        if not self.precoded:
+            return upright
+        before = 0 if previous is None else int(self.n_levels - 1 - previous if inverted else previous)
+        return decode_precoded(upright, self.n_levels, before).astype(np.uint8)
+
+    def _compare(self, symbols: np.ndarray, position: Position) -> tuple[np.ndarray, np.ndarray, Position]:
+        received = self._plain(symbols, position.inverted, position.previous)
+        previous = int(symbols[-1]) if symbols.size else position.previous
+        if self._order:
+            width = 2 if self.n_levels == 4 else 1
+            bits, phase = prbs_block(self._order, width * symbols.size, position.phase)
+            expected = pam(4).map_bits(1 - bits).astype(np.uint8) if width == 2 else bits
+        else:
+            period = self._period
+            turns = np.arange(position.phase, position.phase + symbols.size) % period.size
+            expected, phase = period[turns], (position.phase + symbols.size) % period.size
+        if self.precoded and position.previous is None and symbols.size:
+            received = received.copy()
+            received[0] = expected[0]  # decoded against an unknown symbol
+        return received, expected, replace(position, phase=int(phase), previous=previous)
+
+    def _align(self, symbols: np.ndarray, at: int) -> tuple[Position | None, int, str]:
+        """The position at the first stretch from ``at`` on that holds the pattern, where it begins, or why there is none."""
+        size = _WINDOW if not self._order else 2**14
+        if not self._order:
+            size = max(min(self._period.size, size), 4 * self.shortest)
+        reason = ""
+        while at < symbols.size:
+            window = symbols[at : at + size]
+            if window.size < self.shortest:
+                short = f"too short: {window.size} symbols, {self.pattern_name} takes {self.shortest}"
+                return None, at, reason or short
+            if np.all(window == window[0]):
+                reason = f"the symbols from {at} on are all {int(window[0])}"
+            else:
+                position, reason = self._register(window) if self._order else self._correlate(window)
+                if position is not None:
+                    return position, at, ""
+            at += window.size
+        return None, at, reason
+
+    @property
+    def pattern_name(self) -> str:
+        """Name of the pattern for people."""
+        return self.pattern if isinstance(self.pattern, str) else f"a pattern of {len(self.pattern)} symbols"
+
+    def _nothing(self, best: float) -> str:
+        return f"not {self.pattern_name}: the best phase leaves {100 * best:.0f} % of the symbols wrong"
+
+    def _correlate(self, window: np.ndarray) -> tuple[Position | None, str]:
+        """The phase and polarity of highest circular correlation, if they leave few errors and no others do as well."""
+        period = self._period
+        n = period.size
+        spectrum = np.fft.rfft(2.0 * period - (self.n_levels - 1))
+        fits: list[tuple[float, bool, int]] = []
+        for inverted in (False, True):
+            plain = 2.0 * self._plain(window, inverted, None) - (self.n_levels - 1)
+            if self.precoded:
+                plain[0] = 0.0
+            folded = np.bincount(np.arange(plain.size) % n, weights=plain, minlength=n)
+            match = np.rint(np.fft.irfft(spectrum * np.conj(np.fft.rfft(folded)), n))
+            for phase in np.flatnonzero(match == match.max())[:2]:
+                received, expected, _ = self._compare(window, Position(phase=int(phase), inverted=inverted))
+                fits.append((float(np.mean(received != expected)), inverted, int(phase)))
+        fits.sort()
+        best, inverted, phase = fits[0]
+        if best > self.max_error_ratio:
+            return None, self._nothing(best)
+        for ratio, other, elsewhere in fits[1:]:
+            same = other == inverted and np.array_equal(np.roll(period, -phase), np.roll(period, -elsewhere))
+            mirrored = other != inverted and np.array_equal(
+                np.roll(period, -phase), self.n_levels - 1 - np.roll(period, -elsewhere)
+            )
+            if ratio == best and not same and not mirrored:
+                return None, f"ambiguous: {self.pattern_name} holds these {window.size} symbols twice"
+        return Position(phase=phase, inverted=inverted), ""
+
+    def _register(self, window: np.ndarray) -> tuple[Position | None, str]:
+        """The shift register before the window, from a stretch of bits that obeys the recurrence."""
+        from dsp import kernels
+
+        order, taps = self._order, np.array(TAPS[self._order], np.int64)
+        best = 1.0
+        for inverted in (False, True):
+            plain = self._plain(window, inverted, None)
+            bits = 1 - pam(4).bits_of(plain) if self.n_levels == 4 else plain
+            fit = bits[order:] == np.bitwise_xor.reduce([bits[order - k : bits.size - k] for k in taps])
+            # Runs that obey the recurrence, longest first: bits in a long one are very likely right.
+            edges = np.flatnonzero(np.diff(np.concatenate([[0], fit.astype(np.int8), [0]])))
+            runs = sorted(zip(edges[1::2] - edges[::2], edges[::2], strict=True), reverse=True)[:8]
+            for length, first in runs:
+                place = int(first + length // 2)  # bits place ... place + order - 1 fill the register
+                state = 0
+                for bit in bits[place : place + order]:
+                    state = (state << 1) | int(bit)
+                if state == 0:
+                    continue
+                # Backwards in time the recurrence is that of the reciprocal polynomial.
+                mirror = int(f"{state:0{order}b}"[::-1], 2)
+                back = np.array([order, *(order - k for k in taps if k != order)], np.int64)
+                _, mirror = kernels.lfsr(place, mirror, back, order)
+                phase = int(f"{mirror:0{order}b}"[::-1], 2)
+                received, expected, _ = self._compare(window, Position(phase=phase, inverted=inverted))
+                ratio = float(np.mean(received != expected))
+                best = min(best, ratio)
+                if ratio <= self.max_error_ratio:
+                    return Position(phase=phase, inverted=inverted), ""
+        return None, self._nothing(best)
