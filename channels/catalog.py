@@ -225,8 +225,8 @@ def _board(width: float, spacing: float, height: float, permittivity: float, los
 
 # Differential striplines by class of laminate, one metre each: write replace(LAMINATES["FR4"].value, length=0.2 * m).
 # Cross-sections are typical; permittivity, loss tangent at 10 GHz and foil are chosen inside what data sheets of the class say.
-# dB/inch at 13.28 / 26.56 / 53.125 GHz: FR4 1.93 / 3.68 / 6.94, Megtron 6 0.74 / 1.35 / 2.52, 7 0.53 / 0.91 / 1.63, 8 0.43 / 0.71 /
-# 1.21, 9 class 0.37 / 0.57 / 0.92; at 53 GHz the boards for 224G 0.79 and 0.92.
+# dB/inch at 13.28 / 26.56 / 53.125 GHz: FR4 1.93 / 3.68 / 6.94, Megtron 6 0.74 / 1.35 / 2.52, Megtron 7 0.53 / 0.91 / 1.63,
+# Megtron 8 0.43 / 0.71 / 1.21, Megtron 9 class 0.37 / 0.57 / 0.92; at 53 GHz the boards for 224G 0.79 and 0.92.
 _CLASS = "engineering estimate of the class, +-20 %; cross-section and foil are typical values"
 _MEASURED = "measured 0.797 (14 mil pitch) and 0.886 dB/inch (11 mil) at 53 GHz, Df <= 0.0006, DesignCon 2024 proceedings"
 LAMINATES: MappingProxyType[str, Entry[BoardLine]] = MappingProxyType({

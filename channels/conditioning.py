@@ -1,4 +1,4 @@
-"""From the samples of a two-port on any grid to its response at any frequency, each step named, switchable and reported.
+"""From the samples of a network on any grid to its response at any frequency, each step named, switchable and reported.
 
 Steps, in order: reciprocity, passivity, bulk delay removed, DC point, cubic interpolation, delay restored, taper at the band
 edge, nothing beyond it. Sorting is done on reading (`channels.touchstone`). Causality is measured and never repaired.
@@ -23,8 +23,10 @@ DC_METHODS = ("auto", "series_resistance", "blocked")
 UNIFORM = 1e-6  # relative spread of the steps of a uniform grid
 CLIP_LIMIT = 1e-3  # a larger excess over 1 is a wrong measurement: clipping it would hide the fault
 PASSIVE, RECIPROCAL = 1e-4, 1e-3
+Paths = tuple[tuple[int, int], ...]
 EARLY_ENERGY = 0.01  # fraction of the energy before time zero that counts as non-causal
 RISING = 0.9  # |S21| starting below this part of its later maximum has no path at DC
+DC_BLOCK = 0.5  # |S21(0)| below this part of the first point above is a DC block
 NEGATIVE = 0.1  # part of the record that a negative delay may take
 N_FIT = 16  # points of the low-frequency fit
 N_FILL = 8  # points put below the first one of the data
@@ -37,7 +39,7 @@ class Conditioning:
 
     ``dc``: "auto" keeps a DC point that is there and else extrapolates the loss of a line by its skin effect, or takes 0 for a
     path that rises from DC (crosstalk, DC block); "series_resistance" takes S21 = 2 sqrt(z1 z2) / (z1 + z2 + R) with the
-    ``dc_resistance`` R [ohm] of the loop; "blocked" an open. ``remove_delay`` before interpolation. ``taper``: fraction of the
+    ``dc_resistance`` R [ohm] of the loop, both wires of a pair together; "blocked" an open. ``remove_delay`` before interpolation. ``taper``: fraction of the
     band under a raised-cosine edge, 0 none. ``clip_passivity`` clips singular values at 1 where the excess is under 1e-3 and
     refuses more. ``average_reciprocity`` puts (S12 + S21) / 2 in both.
     """
@@ -61,9 +63,10 @@ class Conditioning:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Conditioned:
-    """A two-port ready for any frequency: ``response(f)``; made by `condition`.
+    """A network ready for any frequency: ``response(f)``; made by `condition`.
 
-    ``delay`` [s] is the bulk delay removed for interpolation, ``dc_method`` says where S(0) comes from.
+    ``delay`` [s] is the bulk delay removed for interpolation, ``dc_method`` says where S(0) comes from, ``path`` is the (out, in)
+    that the measures of delay and causality look at.
     """
 
     f_max: float
@@ -73,11 +76,17 @@ class Conditioned:
     findings: tuple[Finding, ...]
     spline: CubicSpline = field(repr=False)
     removed: float
+    path: tuple[int, int] = (1, 0)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the interpolation [bytes]."""
+        return int(self.spline.c.nbytes)
 
     def response(self, f: np.ndarray) -> np.ndarray:
-        """S (2, 2, n_f) at ``f`` [Hz], 0 or more, on the references of the data; 0 beyond the last point of the data."""
+        """S (n, n, n_f) at ``f`` [Hz], 0 or more, on the references of the data; 0 beyond the last point of the data."""
         f = np.asarray(f, float)
-        s = np.zeros((2, 2, f.size), complex)
+        s = np.zeros((*self.spline.c.shape[2:], f.size), complex)
         inside = f <= self.f_max * (1 + 1e-12)
         g = np.minimum(f[inside], self.f_max)
         s[:, :, inside] = self.spline(g) * np.exp(-2j * np.pi * g * self.removed)
@@ -94,7 +103,7 @@ class Conditioned:
         from scipy import fft
 
         f = np.linspace(0, self.f_max, N_TIME + 1)
-        shaped = self.response(f)[1, 0] * np.exp(2j * np.pi * f * self.delay - (2 * f / self.f_max) ** 2)
+        shaped = self.response(f)[self.path] * np.exp(2j * np.pi * f * self.delay - (2 * f / self.f_max) ** 2)
         step = np.cumsum(np.roll(fft.irfft(shaped), N_TIME))
         goal = level * step[np.argmax(np.abs(step))]
         k = int(np.argmax(step * np.sign(goal) >= abs(goal)))
@@ -109,7 +118,7 @@ class Conditioned:
         """Fraction of the energy of S21's impulse response before time zero (`causality.energy_before_zero`)."""
         step = min(self.f_max / N_TIME, 0.125 / abs(self.delay) if self.delay else np.inf)
         f = np.arange(int(self.f_max / step) + 1) * step
-        return causality.energy_before_zero(f, self.response(f)[1, 0])
+        return causality.energy_before_zero(f, self.response(f)[self.path])
 
 
 def is_uniform(f: np.ndarray) -> bool:
@@ -146,14 +155,20 @@ def passivity_findings(f: np.ndarray, s: np.ndarray) -> tuple[float, float, int,
     """Largest singular value, the frequency [Hz] where it is, the number of points beyond 1 + 1e-4, and what to say."""
     largest = np.linalg.svd(np.moveaxis(s, -1, 0), compute_uv=False)[:, 0]
     k, n = int(np.argmax(largest)), int(np.count_nonzero(largest > 1 + PASSIVE))
-    text = f"not passive: largest singular value {largest[k]:.6g} at {f[k]:g} Hz, {n} of {f.size} points beyond 1"
+    text = f"not passive: largest singular value {largest[k]:.6g} at {f[k]:g} Hz, {n} of {f.size} points beyond 1; "
+    if largest[k] > 1 + CLIP_LIMIT:
+        text += "refused: too much to repair, measure or export again"
+    else:
+        text += "small enough to repair with clip_passivity"
     return float(largest[k]), float(f[k]), n, (Finding("not-passive", text),) if n else ()
 
 
-def condition(f: np.ndarray, s: np.ndarray, reference: tuple[float, float], choices: Conditioning) -> Conditioned:
-    """Prepare a two-port ``s`` (2, 2, n_f) on ascending ``f`` [Hz] and real ``reference`` [ohm] for any frequency.
+def condition(
+    f: np.ndarray, s: np.ndarray, reference: tuple[float, ...], choices: Conditioning, paths: Paths = ((1, 0),)
+) -> Conditioned:
+    """Prepare a network ``s`` (n, n, n_f) on ascending ``f`` [Hz] and real ``reference`` [ohm] for any frequency.
 
-    Raises ValueError for fewer than 2 points and for an excess over passivity that clipping must not hide.
+    ``paths``: (out, in) of the through paths from 0; the first gives the delay. Raises ValueError for fewer than 2 points and for an excess over passivity that clipping must not hide.
     """
     from scipy.interpolate import CubicSpline
 
@@ -169,10 +184,10 @@ def condition(f: np.ndarray, s: np.ndarray, reference: tuple[float, float], choi
         s = (s + s.swapaxes(0, 1)) / 2
     if choices.clip_passivity:
         s = _clipped(s)
-    delay = bulk_delay(f, s[1, 0])
+    delay = bulk_delay(f, s[paths[0]])
     removed = delay if choices.remove_delay else 0.0
     s = s * np.exp(2j * np.pi * f * removed)
-    below, low, method, found = _low_end(f, s, reference, choices)
+    below, low, method, found = _low_end(f, s, reference, choices, paths)
     findings += found
     if not is_uniform(f):
         findings.append(Finding("non-uniform", "non-uniform frequency grid: resampled by cubic interpolation", "info"))
@@ -186,6 +201,7 @@ def condition(f: np.ndarray, s: np.ndarray, reference: tuple[float, float], choi
         taper=choices.taper,
         findings=tuple(findings),
         spline=spline,
+        path=paths[0],
     )
 
 
@@ -197,19 +213,19 @@ def _clipped(s: np.ndarray) -> np.ndarray:
 
 
 def _low_end(
-    f: np.ndarray, s: np.ndarray, reference: tuple[float, float], choices: Conditioning
+    f: np.ndarray, s: np.ndarray, reference: tuple[float, ...], choices: Conditioning, paths: Paths
 ) -> tuple[np.ndarray, np.ndarray, str, list[Finding]]:
     """Points from 0 to below the first positive frequency: real at 0, graded towards it; and how S(0) was found.
 
-    The path below the first point follows ln S21 = c0 + c1 sqrt(jf) + c2 jf with real c (resistance, skin effect, delay) and is
-    scaled to meet the first point. Everything else goes to its DC value with even real and odd imaginary part.
+    A through path below the first point follows ln S21 = c0 + c1 sqrt(jf) + c2 jf with real c (resistance, skin effect, delay)
+    and is scaled to meet the first point. Everything else goes to its DC value with even real and odd imaginary part.
     """
     findings: list[Finding] = []
     positive = f > 0
     fp, sp = f[positive], s[:, :, positive]
     first, has_dc = fp[0], f[0] == 0
-    through = np.abs(sp[1, 0])
-    rising = through[0] < RISING * np.max(through)
+    both_ways = [way for out, into in paths for way in ((out, into), (into, out))]
+    rising = {way for way in both_ways if np.abs(sp[way][0]) < RISING * np.max(np.abs(sp[way]))}
     if has_dc:
         dc = np.abs(s[:, :, 0]) * np.where(s[:, :, 0].real < 0, -1, 1)
         method = "from the data"
@@ -223,32 +239,34 @@ def _low_end(
             dc = dc + (sp[:, :, 0].real - sp[:, :, 1].real) * first**2 / (fp[1] ** 2 - first**2)
         dc = np.clip(dc, -1, 1)
         method = "real part extrapolated evenly (the path rises from DC)"
-        for out, into in ((1, 0), (0, 1)):
-            if np.abs(sp[out, into, 0]) < RISING * np.max(np.abs(sp[out, into])):
-                dc[out, into] = 0.0
+        for way in rising:
+            dc[way] = 0.0
     if choices.dc == "series_resistance":
-        (z1, z2), r = reference, choices.dc_resistance
-        dc = np.array([[z2 + r - z1, 2 * np.sqrt(z1 * z2)], [2 * np.sqrt(z1 * z2), z1 + r - z2]]) / (z1 + z2 + r)
+        dc, r = np.zeros(sp.shape[:2]), choices.dc_resistance
+        for out, into in paths:
+            z1, z2 = reference[into], reference[out]
+            dc[into, into], dc[out, out] = (z2 + r - z1) / (z1 + z2 + r), (z1 + r - z2) / (z1 + z2 + r)
+            dc[out, into] = dc[into, out] = 2 * np.sqrt(z1 * z2) / (z1 + z2 + r)
         method = f"series resistance of {r:g} ohm"
     elif choices.dc == "blocked":
-        dc, method = np.eye(2), "blocked (open)"
+        dc, method = np.eye(sp.shape[0]), "blocked (open)"
     x = first * (np.arange(N_FILL) / N_FILL) ** 2
     low = dc[:, :, None] + (sp[:, :, :1].real - dc[:, :, None]) * (x / first) ** 2 + 1j * sp[:, :, :1].imag * (x / first)
-    if not rising and choices.dc != "blocked":
-        for out, into in ((1, 0), (0, 1)):
-            known = dc[out, into] if has_dc or choices.dc != "auto" else None
-            if np.min(np.abs(sp[out, into, : min(N_FIT, fp.size)])) > 0 and known != 0:
-                dc_value, path = _skin_effect(fp, sp[out, into], x, known)
-                low[out, into] = path
-                dc[out, into] = dc_value
-        if not has_dc and choices.dc == "auto":
-            method = "extrapolated: ln S21 = c0 + c1 sqrt(jf) + c2 jf fitted to the lowest points"
+    for way in both_ways if choices.dc != "blocked" else ():
+        known = dc[way] if has_dc or choices.dc != "auto" else None
+        path = sp[way]
+        # a DC block below the first point leaves no line to extrapolate
+        is_open = known is not None and abs(known) < DC_BLOCK * abs(path[0])
+        if way not in rising and not is_open and np.min(np.abs(path[: min(N_FIT, fp.size)])) > 0:
+            dc[way], low[way] = _skin_effect(fp, path, x, known)
+    if not has_dc and choices.dc == "auto" and paths[0] not in rising:
+        method = "extrapolated: ln S21 = c0 + c1 sqrt(jf) + c2 jf fitted to the lowest points"
     excess = float(np.linalg.norm(low[:, :, 0], 2))
     if not has_dc and excess > 1:  # two extrapolations together must not gain
         low = low * (1 + (1 / excess - 1) * (1 - (x / first) ** 2))
         dc = low[:, :, 0].real
     if not has_dc:
-        text = f"no DC point, data begin at {f[0]:g} Hz: S(0) {method}, S21(0) = {dc[1, 0]:.4g}"
+        text = f"no DC point, data begin at {f[0]:g} Hz: S(0) {method}, S21(0) = {dc[paths[0]]:.4g}"
         findings.append(Finding("no-dc", text))
     return x, low, method, findings
 

@@ -100,10 +100,10 @@ class StandardLine(MultiPort):
 @final
 @dataclass(frozen=True, kw_only=True)
 class StopBand:
-    """Suck-out of a spiral-wrapped shield, per metre: a resonance added to the propagation constant, causal, nothing at DC.
+    """Suck-out of a spiral-wrapped shield: a resonance added to the propagation constant, causal and passive, nothing at DC.
 
-    (A / 8.686) 2 b s / (s^2 + 2 b s + f_s^2) with s = j f and b = f_s / Q: within 1 / Q of the pair of poles at +-f_s that is
-    usual for it. ``frequency`` f_s [Hz], see `wrap_frequency`; ``peak_db`` A [dB/m] there; ``q`` f_s over the half width.
+    (A / 8.686) 2 b s / (s^2 + 2 b s + f_s^2) with s = j f and b = f_s / Q: within 1 / Q of a pair of poles at +-f_s,
+    1 / (1 + j (f - f_s) / b) + 1 / (1 + j (f + f_s) / b), which would leave some loss at DC. ``frequency`` f_s [Hz], see `wrap_frequency`; ``peak_db`` A [dB/m] there; ``q`` f_s over the half width.
     It absorbs; a real one also reflects.
     """
 
@@ -142,8 +142,8 @@ class Twinax(MultiPort):
     and acts on the skin-effect term only; ``resistivity`` [ohm m] at 20 C; ``temperature`` [C].
 
     Kp 1.28, er 1.70 and tan d 3e-4 were fitted to two published points, 7.14 and 10.23 dB/m at 53 GHz for 26 and 30 AWG; other
-    gauges and frequencies are predictions, +-8 %. ``plating`` acts on the wires by its flat-surface ratio and leaves DC alone;
-    Kp already holds that of the fitted cables. ``stop_bands`` are the suck-outs of a spiral-wrapped shield; cable for 100 Gb/s
+    gauges and frequencies are predictions, +-8 %. ``plating`` multiplies the conductors' impedance by its flat-surface ratio and
+    leaves DC alone; Kp already holds that of the fitted cables. ``stop_bands`` are the suck-outs of a spiral-wrapped shield; cable for 100 Gb/s
     and above has its foil along the pair and none. Left out: mode conversion by skew (no two-port can hold it, see
     `pair.TwinaxPair`) and higher modes above about 100 GHz in thick pairs.
     """
@@ -209,19 +209,22 @@ class Twinax(MultiPort):
             z = np.where(smooth == 0, z, z * plated / np.where(smooth == 0, 1, smooth))
         z = z + 1j * w * (self.impedance * delay)
         eps = materials.wideband_debye(f, self.permittivity, tangent, DIELECTRIC_REFERENCE)
-        return z, 1j * w * (delay / self.impedance / self.permittivity) * eps
+        y = 1j * w * (delay / self.impedance / self.permittivity) * eps
+        for band in self.stop_bands:
+            # in both, so that the impedance stays; each alone has no negative real part: passive
+            z = z + band.propagation(f) * self.impedance
+            y = y + band.propagation(f) / self.impedance
+        return z, y
 
     def attenuation_db(self, f: np.ndarray) -> np.ndarray:
         """Attenuation of a matched length [dB/m], shape of ``f`` [Hz]."""
-        f = np.asarray(f, float)
-        z, y = self.immittances(f)
-        return db(np.e) * (np.sqrt(z * y) + sum(band.propagation(f) for band in self.stop_bands)).real
+        z, y = self.immittances(np.asarray(f, float))
+        return db(np.e) * np.sqrt(z * y).real
 
     def phase_delay(self, f: np.ndarray) -> np.ndarray:
-        """Phase delay [s/m], shape of ``f`` [Hz], for f > 0, stop bands aside."""
+        """Phase delay [s/m], shape of ``f`` [Hz], for f > 0."""
         z, y = self.immittances(np.asarray(f, float))
         return np.sqrt(z * y).imag / (2 * np.pi * np.asarray(f))
 
     def _s(self, f: np.ndarray, z0: float) -> np.ndarray:
-        z, y = self.immittances(f)
-        return uniform_line_s(z, y, self.length, z0, sum(band.propagation(f) for band in self.stop_bands))
+        return uniform_line_s(*self.immittances(f), self.length, z0)

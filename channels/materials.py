@@ -57,7 +57,7 @@ def round_wire(f: np.ndarray, diameter: float, resistivity: float = COPPER) -> n
     resistance = resistivity / (np.pi * radius**2)
     z = np.full(f.shape, resistance, complex)
     # x = (1 + j) a / delta; J0(ka) / J1(ka) is j I0(x) / I1(x) and the impedance is resistance x I0(x) / (2 I1(x))
-    x = (1 + 1j) * (radius / np.sqrt(resistivity / (np.pi * MU0))) * np.sqrt(f)
+    x = np.asarray((1 + 1j) * (radius / np.sqrt(resistivity / (np.pi * MU0))) * np.sqrt(f))
     bessel = (f > 0) & (np.abs(x) <= BESSEL_LIMIT)
     if bessel.any():
         from scipy.special import ive
@@ -87,7 +87,7 @@ def wideband_debye(
 
 
 def proximity_factor(diameter: float, spacing: float) -> float:
-    """Rise of the high-frequency loss of two parallel wires in free space, 1 / sqrt(1 - (d/s)^2), s = ``spacing`` of centres [m]."""
+    """Rise of the high-frequency loss of parallel wires in free space, 1 / sqrt(1 - (d/s)^2); ``spacing`` s of centres [m]."""
     check.positive("proximity_factor", "diameter", diameter, "m")
     check.between("proximity_factor", "spacing", spacing, np.nextafter(diameter, np.inf), 1, "m", "wires may not touch")
     return float(1 / np.sqrt(1 - (diameter / spacing) ** 2))

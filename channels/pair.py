@@ -108,11 +108,10 @@ class TwinaxPair(MultiPort):
     def _s(self, f: np.ndarray, z0: float) -> np.ndarray:
         z, y = self.cable.immittances(f)
         z, y = z / 2, y * 2  # of one wire in the differential mode
-        extra = sum(band.propagation(f) for band in self.cable.stop_bands)
         w = 2j * np.pi * f
         if self.coupling == 0 and self.even_delay == 1:
             half = w * (np.mean(self.skews) / 2)
-            return _side_by_side(*(uniform_line_s(z, y, self.cable.length, z0, extra + d) for d in (half, -half)))
+            return _side_by_side(*(uniform_line_s(z, y, self.cable.length, z0, d) for d in (half, -half)))
         # the impedance inside the wires is the same in both modes, what lies outside is scaled
         ratio = (1 + self.coupling) / (1 - self.coupling)
         outside = w * (self.cable.impedance / 2 * self.cable.nominal_delay)
@@ -127,16 +126,15 @@ class TwinaxPair(MultiPort):
             x = slowness * (skew / 2)
             e = np.sqrt(np.stack([1 + x, 1 - x], axis=-1))
             both = e[:, :, None] * e[:, None, :]
-            segments[skew] = coupled_line_s(z2 * both, y2 * both, length, z0, extra)
+            segments[skew] = coupled_line_s(z2 * both, y2 * both, length, z0)
         return functools.reduce(star, (segments[skew] for skew in self.skews))
 
 
-def coupled_line_s(z: np.ndarray, y: np.ndarray, length: float, z0: float, extra: np.ndarray | float = 0.0) -> np.ndarray:
+def coupled_line_s(z: np.ndarray, y: np.ndarray, length: float, z0: float) -> np.ndarray:
     """Scattering matrix, shape (2n, 2n, n_f), of n coupled uniform wires over a common return, left ends first.
 
     ``z`` [ohm/m] and ``y`` [S/m], shape (n_f, n, n), symmetric; where ``y`` is zero (DC) ``z`` is the resistance. By the
-    modes of the voltages, d2V/dx2 = Z Y V (Paul, Analysis of Multiconductor Transmission Lines, ch. 7). ``extra`` [1/m] is
-    added to the propagation constant of all modes.
+    modes of the voltages, d2V/dx2 = Z Y V (Paul, Analysis of Multiconductor Transmission Lines, ch. 7).
     """
     n = z.shape[-1]
     static = ~np.any(y != 0, axis=(1, 2))
@@ -144,7 +142,7 @@ def coupled_line_s(z: np.ndarray, y: np.ndarray, length: float, z0: float, extra
     squares, t = np.linalg.eig(z @ y)
     gamma = np.sqrt(squares)
     currents = y @ t / gamma[:, None, :] * z0
-    p = np.exp((-length) * (gamma + np.reshape(extra, (-1, 1))))
+    p = np.exp((-length) * gamma)
     # from the references into the modes (s21), and how the modes reflect there (r)
     into = np.linalg.inv(t + currents)
     r = -into @ (t - currents)

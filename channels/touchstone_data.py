@@ -84,3 +84,8 @@ class TouchstoneData:
     def n_ports(self) -> int:
         """Number of ports."""
         return len(self.reference)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the matrices [bytes]."""
+        return self.s.nbytes

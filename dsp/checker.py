@@ -15,7 +15,7 @@ from dsp.sequences import TAPS, prbs, prbs13q, prbs_block, ssprq
 _LONGEST_TABLE = 15
 """Orders up to this are found by correlation with the whole period, longer ones from their shift register."""
 _WINDOW = 2**17
-_CHUNK = 1024
+_SHORTEST_CHUNK = 256
 
 PATTERNS = (*(f"PRBS{order}" for order in sorted(TAPS)), "PRBS13Q", "PRBS31Q", "SSPRQ")
 """Names of the patterns of `dsp.sequences`."""
@@ -26,12 +26,14 @@ class Position:
     """Where a receiver stands in the pattern.
 
     ``phase``: index in the pattern of the next symbol, or the shift register before it (PRBS23, PRBS31, PRBS31Q).
-    ``inverted``: the levels arrive upside down. ``previous``: the last received symbol, which precoding needs.
+    ``inverted``: the levels arrive upside down. ``previous``: the last received symbol, which precoding needs. ``recent``:
+    symbols compared and wrong ones in the stretch under way.
     """
 
     phase: int
     inverted: bool
     previous: int | None = None
+    recent: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,8 +83,9 @@ class ErrorChecker:
 
     Phase and polarity (of PAM: levels upside down) are found from the symbols themselves, and anew after a slip.
     ``precoded``: the symbols are 1/(1+D) precoded (802.3 120.5.7.2) and decoded before they are compared, so one isolated wrong
-    decision counts twice. ``max_error_ratio``: a stretch with more symbol errors than that is not this pattern; the default is
-    far from both a working link and chance (1/2 for NRZ, 3/4 for PAM4).
+    decision counts twice; a precoded NRZ stream shows no polarity and counts as upright. ``max_error_ratio``: a stretch of 256
+    symbols or more (see `shortest`) with more symbol errors than that is not this pattern, its errors are not counted; the
+    default is far from both a working link and chance (1/2 for NRZ, 3/4 for PAM4).
     """
 
     pattern: str | tuple[int, ...]
@@ -144,35 +147,37 @@ class ErrorChecker:
         symbols = symbols.astype(np.uint8)
         difference = np.zeros(symbols.size, np.int8)
         labels = pam(self.n_levels)
-        reason = "" if position is not None else "nothing received"
-        was_aligned = position is not None
+        reason = "nothing received"
+        lost_at = -1
+        found_before = position is not None
         at, start, compared, bit_errors, realignments = 0, -1, 0, 0, 0
         while at < symbols.size:
+            fresh = position is None
             if position is None:
-                position, at, found = self._align(symbols, at)
-                reason = found if position is None or not reason.startswith("lost") else reason
+                position, at, reason = self._align(symbols, at)
                 if position is None:
                     break
-                realignments += was_aligned
-                was_aligned = True
-            start = at if start < 0 else start
+                realignments += found_before
+                found_before = True
             received, expected, after = self._compare(symbols[at:], position)
             wrong = received != expected
-            good = self._held(wrong)
-            kept = slice(at, at + good)
-            difference[kept] = received[:good].astype(np.int8) - expected[:good].astype(np.int8)
-            bit_errors += int(labels.bit_distance[received[:good], expected[:good]].sum())
-            compared += good
+            good, recent = self._held(wrong, position.recent)
+            position = replace(after, recent=recent) if good == wrong.size else None
+            if good > 0:
+                start = at if start < 0 else start
+                difference[at : at + good] = received[:good].astype(np.int8) - expected[:good].astype(np.int8)
+                places = np.flatnonzero(wrong[:good])
+                bit_errors += int(labels.bit_distance[received[places], expected[places]].sum())
+                compared += good
             at += good
-            position = after if good == wrong.size else None
             if position is None:
-                reason = f"lost the pattern at symbol {at}"
-        lost = position is None
-        if symbols.size == 0:
-            lost = position is None
+                lost_at = at
+                at += self._chunk if fresh and good == 0 else 0  # the slip lies in this stretch: go past it
+        if position is None and lost_at >= 0:
+            reason = f"lost the pattern at symbol {lost_at}; after that " + (reason or "too few symbols")
         result = Checked(
-            aligned=not lost,
-            reason=reason if lost else "",
+            aligned=position is not None,
+            reason=reason if position is None else "",
             position=position,
             start=start,
             compared=compared,
@@ -184,13 +189,24 @@ class ErrorChecker:
         )
         return result, position
 
-    def _held(self, wrong: np.ndarray) -> int:
-        """Symbols before the first stretch with too many errors."""
-        for first in range(0, wrong.size, _CHUNK):
-            part = wrong[first : first + _CHUNK]
-            if part.size >= min(_CHUNK, self.shortest) and part.mean() > self.max_error_ratio:
-                return first
-        return wrong.size
+    @property
+    def _chunk(self) -> int:
+        """Symbols of a stretch that is judged as a whole."""
+        return max(_SHORTEST_CHUNK, self.shortest)
+
+    def _held(self, wrong: np.ndarray, recent: tuple[int, int]) -> tuple[int, tuple[int, int]]:
+        """Symbols before the first stretch with too many errors, and the counts of the stretch left open at the end.
+
+        ``recent``: counts of the stretch left open by the block before.
+        """
+        first, last = 0, self._chunk - recent[0]
+        before = recent[1]
+        while last <= wrong.size:
+            if before + np.count_nonzero(wrong[first:last]) > self.max_error_ratio * self._chunk:
+                return first, (0, 0)
+            before, first, last = 0, last, last + self._chunk
+        size = recent[0] + wrong.size if first == 0 else wrong.size - first
+        return wrong.size, (size, before + int(np.count_nonzero(wrong[first:])))
 
     def _plain(self, symbols: np.ndarray, inverted: bool, previous: int | None) -> np.ndarray:
         """Symbols the right way up and without precoding; the first is unreliable when ``previous`` is unknown."""
@@ -199,6 +215,11 @@ class ErrorChecker:
             return upright
         before = 0 if previous is None else int(self.n_levels - 1 - previous if inverted else previous)
         return decode_precoded(upright, self.n_levels, before).astype(np.uint8)
+
+    @property
+    def _polarities(self) -> tuple[bool, ...]:
+        """(1+D) mod 2 is the same either way up: a precoded NRZ stream has no polarity to find."""
+        return (False,) if self.precoded and self.n_levels == 2 else (False, True)
 
     def _compare(self, symbols: np.ndarray, position: Position) -> tuple[np.ndarray, np.ndarray, Position]:
         received = self._plain(symbols, position.inverted, position.previous)
@@ -250,7 +271,7 @@ class ErrorChecker:
         n = period.size
         spectrum = np.fft.rfft(2.0 * period - (self.n_levels - 1))
         fits: list[tuple[float, bool, int]] = []
-        for inverted in (False, True):
+        for inverted in self._polarities:
             plain = 2.0 * self._plain(window, inverted, None) - (self.n_levels - 1)
             if self.precoded:
                 plain[0] = 0.0
@@ -265,8 +286,10 @@ class ErrorChecker:
             return None, self._nothing(best)
         for ratio, other, elsewhere in fits[1:]:
             same = other == inverted and np.array_equal(np.roll(period, -phase), np.roll(period, -elsewhere))
-            mirrored = other != inverted and np.array_equal(
-                np.roll(period, -phase), self.n_levels - 1 - np.roll(period, -elsewhere)
+            mirrored = (
+                not self.precoded
+                and other != inverted
+                and np.array_equal(np.roll(period, -phase), self.n_levels - 1 - np.roll(period, -elsewhere))
             )
             if ratio == best and not same and not mirrored:
                 return None, f"ambiguous: {self.pattern_name} holds these {window.size} symbols twice"
@@ -278,7 +301,7 @@ class ErrorChecker:
 
         order, taps = self._order, np.array(TAPS[self._order], np.int64)
         best = 1.0
-        for inverted in (False, True):
+        for inverted in self._polarities:
             plain = self._plain(window, inverted, None)
             bits = 1 - pam(4).bits_of(plain) if self.n_levels == 4 else plain
             fit = bits[order:] == np.bitwise_xor.reduce([bits[order - k : bits.size - k] for k in taps])
@@ -295,7 +318,7 @@ class ErrorChecker:
                 # Backwards in time the recurrence is that of the reciprocal polynomial.
                 mirror = int(f"{state:0{order}b}"[::-1], 2)
                 back = np.array([order, *(order - k for k in taps if k != order)], np.int64)
-                _, mirror = kernels.lfsr(place, mirror, back, order)
+                _, mirror = kernels.lfsr(place + order, mirror, back, order)
                 phase = int(f"{mirror:0{order}b}"[::-1], 2)
                 received, expected, _ = self._compare(window, Position(phase=phase, inverted=inverted))
                 ratio = float(np.mean(received != expected))

@@ -389,7 +389,7 @@ def receive(
     out_z: np.ndarray,
     out_index: np.ndarray,
 ) -> tuple[int, int]:
-    """One pass of the receiver over ``wave``, as far as samples and ``jitter`` reach. Returns the counts of samples and decisions.
+    """One pass of the receiver over ``wave``, as far as samples and ``jitter`` reach. Returns how many samples and decisions.
 
     settings: samples per symbol beyond the whole ones, proportional and integral gain, converter step (0 for none) and full
     scale, steps of the feed-forward and feedback adaptation. modes: whole samples per symbol, pre-cursors, further latency,

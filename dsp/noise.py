@@ -116,8 +116,8 @@ def sampling_jitter_autocovariance(slopes: np.ndarray, jitter: Jitter, mean_squa
     """Autocovariance [V^2], shape (..., n) periodic, of the amplitude noise of jittered sampling instants.
 
     A displacement moves the whole waveform: noise[k] = J_k sum_n a_n h'(kT - nT). ``slopes`` [V/UI], shape (..., n): slope
-    of the pulse response at the sampling instants (93A-28), a window that holds all of it. ``mean_square``: of the independent symbols
-    a_n. Lag 0 is (93A-32); with slow jitter the whole is S_jn of (178A-23).
+    of the pulse response at the sampling instants (93A-28), a window that holds all of it. ``mean_square``: of the
+    independent symbols a_n. Lag 0 is (93A-32); with slow jitter the whole is S_jn of (178A-23).
     """
     return mean_square * jitter.variance_ui2 * _correlation(jitter, slopes.shape[-1]) * autocorrelation(slopes)
 

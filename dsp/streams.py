@@ -69,7 +69,7 @@ def start_jitter(rng: np.random.Generator) -> JitterStream:
 
 
 def displacements(jitter: Jitter, n: int, stream: JitterStream) -> tuple[np.ndarray, JitterStream]:
-    """``n`` displacements [UI], shape (n,): a first-order Gaussian process plus a two-state one, both of ``jitter.correlation``."""
+    """``n`` displacements [UI], shape (n,): a first-order Gaussian and a two-state process, both of ``jitter.correlation``."""
     from dsp import kernels
 
     drive, random = normal((n,), stream.random)

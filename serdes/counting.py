@@ -1,4 +1,4 @@
-"""Accumulators of the time-domain engine: errors, windows of the lock detector, eye. They grow with windows, not with symbols."""
+"""Accumulators of the time-domain engine: errors, windows of the lock detector (three numbers each), eye."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Tally:
         self._sent = np.zeros(LAGS, np.uint8)
         self._trial = np.zeros((0, 2 + 2 * LAGS), np.uint8)
         self._open = np.zeros((3, 0))
-        self._windows: list[tuple[float, float, float]] = []
+        self._windows: list[np.ndarray] = []
 
     @property
     def mean_square_error(self) -> float:
@@ -48,8 +48,8 @@ class Tally:
         return self._square / (self.end - self.settle)
 
     def windows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """By window of the lock detector: mean-square error about the decided level, mean phase [UI], rms phase about it [UI]."""
-        rows = np.array(self._windows).reshape(-1, 3)
+        """By window of the lock detector: mean-square error about the decided level, mean phase [UI], rms about that [UI]."""
+        rows = np.concatenate([np.zeros((0, 3)), *self._windows])
         return rows[:, 0], rows[:, 1], rows[:, 2]
 
     def take(self, sent: np.ndarray, received: Received) -> tuple[np.ndarray, int]:
@@ -96,13 +96,13 @@ class Tally:
         rows = np.concatenate((self._open, fresh), axis=1)
         full = rows.shape[1] // self.window * self.window
         error, phase, lost = rows[:, :full].reshape(3, -1, self.window)
-        self._windows.extend(zip(error.mean(axis=1), phase.mean(axis=1), phase.std(axis=1), strict=True))
+        self._windows.append(np.stack((error.mean(axis=1), phase.mean(axis=1), phase.std(axis=1)), axis=1))
         self.slipped += int(np.sum(lost.mean(axis=1) > 0.9 * (1 - 1 / self.n)))
         self._open = rows[:, full:]
 
 
 class EyeCounter:
-    """Histogram of the equalised waveform around the sampling instants, by the symbol sent: the virtual eye of a baud-rate receiver."""
+    """Histogram of the equalised waveform around the sampling instants, by the symbol sent: a virtual eye."""
 
     def __init__(self, engine: TimeDomain, loop: ReceiverLoop) -> None:
         self.loop, self.settle, self.counted = loop, engine.settle, 0

@@ -142,7 +142,7 @@ class Setup:
         return Link(symbol_rate=self.symbol_rate, tx=self.tx, channel=through, rx=self.rx, aggressors=aggressors, fec=self.fec)
 
     def aggressors(self, through: CopperChannel, far: tuple[MultiPort, ...]) -> tuple[Aggressor, ...]:
-        """Far-end and near-end estimates for a channel; ``far``: the receiver's end, circuit first, to the place of coupling."""
+        """Far- and near-end estimates for a channel; ``far``: the receiver's end, circuit first, to the place of coupling."""
         nyquist = self.symbol_rate / 2
         quiet = replace(self.tx, snr_db=None)
         return (

@@ -1,4 +1,4 @@
-"""The time-domain engine: signal faces with everything random, loops closed, errors counted; memory does not grow with symbols."""
+"""The time-domain engine: signal faces with everything random, loops closed, errors counted, in blocks of constant size."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class TimeDomain:
         """Send, receive and count. ``progress(done, total)`` is called after each block, in symbols; it may raise to stop.
 
         A link that does not lock, align or open its eye is a result with its reason. Errors are counted against what was sent,
-        at the lag that decisions and data have before the count begins. ``ser``, ``ber`` are counted ratios, 0 where no error was
-        seen: their bounds are in ``symbols`` and ``bits``. ``post_fec`` takes the upper 95 % bound in that case, and takes errors as
-        independent. Only an aggressor's symbols are sent, without its noise and jitter.
+        at the lag that decisions and data have before the count begins. ``ser``, ``ber`` are counted ratios, 0 where no error
+        was seen: their bounds are in ``symbols`` and ``bits``. ``post_fec`` takes the upper 95 % bound in that case, and takes
+        errors as independent. ``snr_db`` includes what wrong decisions feed back. Aggressors send no noise and no jitter.
         """
         check.instance("TimeDomain.run", "link", link, Link)
         check.instance("TimeDomain.run", "rng", rng, np.random.Generator)
@@ -139,7 +139,7 @@ def _outcome(run: _Run, held: bool, why: str, gap: float) -> tuple[str, str]:
     tally = run.tally
     if tally.correlation < 0.5:
         return "not aligned", (
-            f"decisions and sent symbols correlate by {tally.correlation:.2f} at best within {LAGS} symbols of the expected delay"
+            f"decisions and sent symbols correlate by {tally.correlation:.2f} at best, {LAGS} symbols around the expected delay"
         )
     if not held:
         return "no lock", why

@@ -1,7 +1,7 @@
 """Waveforms of a link, block by block: what each transmitter sends and what arrives at the sampler.
 
-Transmitters are of the linear kind of `serdes.spectra`: symbols held for a unit interval, an edge filter, edges displaced to first
-order. The state is passed, never kept; the division into blocks does not matter.
+Transmitters are of the linear kind of `serdes.spectra`: symbols held for a unit interval, an edge filter, edges displaced
+to first order. The state is passed, never kept; the division into blocks does not matter.
 """
 
 from __future__ import annotations
@@ -113,9 +113,8 @@ def send(tx: Transmitter, n: int, state: SourceState) -> tuple[np.ndarray, np.nd
         edge = np.multiply.outer(area, _edge_taps(m))
         rows[:-1, m - _EDGE_TAPS :] += edge[:, :_EDGE_TAPS]
         rows[1:, :_EDGE_TAPS] += edge[:, _EDGE_TAPS:]
-    after = SourceState(
-        symbols=symbols, noise=noise, jitter=jitter, ffe=ffe, last=float(level[-1]) if n else state.last, row=rows[-1].copy()
-    )
+    last = float(level[-1]) if n else state.last
+    after = SourceState(symbols=symbols, noise=noise, jitter=jitter, ffe=ffe, last=last, row=rows[-1].copy())
     return index, tx.amplitude * rows[:-1].reshape(-1), after
 
 

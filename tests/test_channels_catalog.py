@@ -13,6 +13,7 @@ from dsp.units import GHz, db, inch, m
 NYQUIST = {"25G": 12.890625 * GHz, "50G": 13.28125 * GHz, "100G": 26.5625 * GHz, "200G": 53.125 * GHz}
 TABLES = (
     catalog.LINES, catalog.TERMINATIONS, catalog.PACKAGES, catalog.BOARDS, catalog.HOSTS, catalog.CONNECTORS, catalog.CABLES,
+    catalog.FLYOVERS, catalog.LAMINATES, catalog.VIAS, catalog.INTERPOSERS,
 )  # fmt: skip
 
 
@@ -114,3 +115,52 @@ def test_whole_200g_channel(hosts, length, loss):
     cable = replace(catalog.CABLES[26].value, length=length * m)
     parts = (*tx, connector, cable, connector.flipped, Chain(rx).flipped)
     np.testing.assert_allclose(loss_db(parts, NYQUIST["200G"], 92.5), loss, atol=0.35)
+
+
+@pytest.mark.parametrize(
+    ("name", "losses"),
+    [
+        ("FR4", (1.9, 3.6, 6.9)),
+        ("Megtron 6", (0.7, 1.3, 2.6)),
+        ("Megtron 7", (0.50, 0.88, 1.6)),
+        ("Megtron 8", (0.42, 0.71, 1.25)),
+        ("Megtron 9 class", (0.35, 0.56, 0.93)),
+    ],
+)
+def test_laminates_follow_the_estimates_of_their_class(name, losses):
+    """The estimates are +-20 %; these cross-sections come within 6 %."""
+    line = catalog.LAMINATES[name].value
+    np.testing.assert_allclose(line.attenuation_db(np.array([13.28, 26.56, 53.125]) * GHz) * inch, losses, rtol=0.06)
+    assert 88 < line.impedance < 108
+
+
+def test_ultra_low_loss_boards_follow_their_measurement():
+    """The roughness is fitted to the wide pitch; the narrow one is then a prediction. The spread of the boards is 7.5 %."""
+    wide, narrow = (catalog.LAMINATES[f"224G {pitch} mil"].value.attenuation_db(53 * GHz) * inch for pitch in (14, 11))
+    np.testing.assert_allclose(wide, 0.797, rtol=0.02)
+    np.testing.assert_allclose(narrow, 0.886, rtol=0.05)
+
+
+def test_megtron_6_and_8_near_56_ghz():
+    """A published simulation of 200 mm: 18.5 and 14.2 dB. The second is much more than the class estimate for Megtron 8."""
+    loss = [catalog.LAMINATES[name].value.attenuation_db(56 * GHz) * 0.2 for name in ("Megtron 6", "Megtron 8")]
+    np.testing.assert_allclose(loss[0], 18.5, rtol=0.15)
+    np.testing.assert_allclose(loss[1], 14.2, rtol=0.35)
+    assert loss[1] < loss[0]
+
+
+def test_backplane_connector_stays_inside_its_band():
+    low, high = loss_db((catalog.CONNECTORS["backplane"].value,), np.array([26.56, 53.125]) * GHz, 100.0)
+    assert 0.6 < low < 0.8
+    assert 1.2 < high < 2.0
+
+
+def test_flyover_loses_10_to_15_db_per_metre():
+    for entry in catalog.FLYOVERS.values():
+        assert 10 < entry.value.attenuation_db(53 * GHz) < 15.2
+        assert 0.15 <= entry.value.length <= 0.35
+
+
+def test_interposer_wires_have_their_printed_resistance():
+    ohm_per_mm = [entry.value.resistance / 1000 for entry in catalog.INTERPOSERS.values()]
+    np.testing.assert_allclose(ohm_per_mm, [5.5, 11, 22], rtol=1e-12)

@@ -1,14 +1,19 @@
 """The causality check tells copper that can exist from copper that cannot; passivity and reciprocity likewise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from channels import materials
-from channels.catalog import BOARDS, CABLES, CONNECTORS, HOSTS, PACKAGES
+from channels.catalog import BOARDS, CABLES, CONNECTORS, FLYOVERS, HOSTS, INTERPOSERS, LAMINATES, PACKAGES, VIAS
 from channels.causality import RESIDUAL_LIMIT, energy_before_zero, passivity, phase_residual, reciprocity
 from channels.copper import StandardLine, Twinax
+from channels.lines import StopBand
 from channels.network import Chain
-from dsp.units import GHz, mm, ns
+from channels.pair import Differential, TwinaxPair
+from channels.surface import Plating, Roughness
+from dsp.units import GHz, mm, ns, um
 
 F = np.arange(1, 10001) * 10e6  # 10 MHz to 100 GHz
 CONNECTOR = CONNECTORS["front panel"].value
@@ -21,6 +26,21 @@ PATHS = {
     **{f"board {name}": entry.value for name, entry in BOARDS.items()},
     **{f"host {name}": Chain(entry.value) for name, entry in HOSTS.items()},
     "connector": CONNECTOR,
+    "backplane connector": CONNECTORS["backplane"].value,
+    **{f"flyover {gauge} AWG": entry.value for gauge, entry in FLYOVERS.items()},
+    **{f"laminate {name}": replace(entry.value, length=0.25) for name, entry in LAMINATES.items()},
+    "microstrip": replace(LAMINATES["Megtron 7"].value, length=0.1, height=90 * um, layout="microstrip"),
+    **{
+        f"{model} board": replace(LAMINATES["Megtron 7"].value, length=0.25, roughness=Roughness(height=0.4 * um, model=model))
+        for model in ("gradient", "hammerstad", "groiss")
+    },
+    "silver on copper": Twinax(length=1.0, plating=Plating(thickness=1 * um)),
+    "nickel on copper": Twinax(length=0.5, plating=Plating(thickness=2 * um, resistivity=7e-8, permeability=20)),
+    "spiral wrap": Twinax(length=1.0, stop_bands=(StopBand(frequency=20 * GHz, peak_db=3),)),
+    "back-drilled via": VIAS["back-drilled"].value,
+    "skewed pair": Differential(pair=TwinaxPair(cable=Twinax(length=1.0), skews=(2e-12, -1e-12, 3e-12))),
+    "coupled pair": Differential(pair=TwinaxPair(cable=Twinax(length=1.0), skews=(4e-12,), coupling=0.2, even_delay=1.02)),
+    **{f"interposer {name}": replace(entry.value, length=5 * mm) for name, entry in INTERPOSERS.items()},
     "assembly": Chain(ASSEMBLY),
     "HN-HH": Chain((*HOSTS["HN"].value, *ASSEMBLY, Chain(HOSTS["HH"].value).flipped)),
 }

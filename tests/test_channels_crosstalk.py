@@ -7,7 +7,7 @@ import pytest
 
 from channels.causality import energy_before_zero
 from channels.copper import CopperChannel, ShuntCapacitor, StandardLine, Twinax
-from channels.crosstalk import FarEndCrosstalk, NearEndCrosstalk, integrated_noise, power_sum
+from channels.crosstalk import FarEndCrosstalk, NearEndCrosstalk, crosstalk_ratio_db, integrated_noise, power_sum
 from channels.network import Chain, MultiPort
 from dsp.units import GBd, GHz, db, fF, mV, ps
 
@@ -58,6 +58,18 @@ def test_power_sum_adds_powers():
     np.testing.assert_allclose(power_sum(iter([a] * 4)), 4 * np.abs(a) ** 2, rtol=1e-14)
     with pytest.raises(ValueError, match="transfers"):
         power_sum([])
+
+
+def test_crosstalk_ratio_of_one_far_end_aggressor_is_its_level():
+    f = NYQUIST * np.array([0.5, 1.0])
+    through = THROUGH.transfer(f)
+    np.testing.assert_allclose(crosstalk_ratio_db(through, [FAR.transfer(f)]), 42 - db([0.5, 1.0]), atol=1e-9)
+    np.testing.assert_allclose(crosstalk_ratio_db(through, [FAR.transfer(f)] * 4)[1], 42 - 10 * np.log10(4), atol=1e-9)
+    assert crosstalk_ratio_db(through, [np.zeros(2)])[0] == np.inf
+    with pytest.raises(ValueError, match="transfers"):
+        crosstalk_ratio_db(through, [np.ones(3)])
+    with pytest.raises(ValueError, match="transfers"):
+        crosstalk_ratio_db(through, [])
 
 
 def test_integrated_noise_of_an_unfiltered_unit_coupling_is_half_of_the_amplitude():
