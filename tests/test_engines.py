@@ -77,7 +77,9 @@ def test_jitter_of_edges_and_of_sampling_instants(where, correlation):
 def test_crosstalk_at_a_given_phase():
     s = setup("112G")
     link = s.link(2.0).vary({"tx.jitter": Jitter(), "rx.converter": None, "rx.equalizer.n_feedback": 0})
-    loud = tuple(replace(a, phase_ui=0.3, tx=replace(a.tx, amplitude=4 * a.tx.amplitude, jitter=Jitter())) for a in link.aggressors)
+    loud = tuple(
+        replace(a, phase_ui=0.3, tx=replace(a.tx, amplitude=4 * a.tx.amplitude, jitter=Jitter())) for a in link.aggressors
+    )
     link = replace(link, aggressors=loud)
     statistical = simulate(link, Statistical(eye=False))
     assert statistical.operating_point.shares()["crosstalk"] > 0.3

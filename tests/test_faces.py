@@ -1,13 +1,13 @@
 """Every channel has two faces: what it does to a spectrum and what it does to a waveform. They are the same channel."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
 from channels.active import Redriver
 from channels.catalog import CABLES, CONNECTORS, HOSTS
-from channels.channel import Cascade
+from channels.channel import Cascade, LinearChannel
 from channels.copper import CopperChannel
 from channels.crosstalk import FarEndCrosstalk, NearEndCrosstalk
 from dsp.grid import Grid
@@ -28,6 +28,19 @@ CHANNELS = {
 }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Delay(LinearChannel):
+    """Room in front for the part of a sampled response that rings before its time."""
+
+    tau: float = 32 / RATE
+
+    def transfer(self, f):
+        return np.exp(-2j * np.pi * f * self.tau)
+
+    def noise_psd(self, f, drive=None):
+        return np.zeros(np.shape(f))
+
+
 def quiet(f):
     """A band that is 1 up to 0.5 and 0 from 0.9 of the symbol rate, so that nothing lives near the edge of the grid."""
     x = np.clip((np.abs(f) / RATE - 0.5) / 0.4, 0, 1)
@@ -36,7 +49,7 @@ def quiet(f):
 
 @pytest.mark.parametrize("name", CHANNELS)
 def test_a_band_limited_burst_comes_out_as_its_spectrum_says(name):
-    channel = CHANNELS[name]
+    channel = Cascade(parts=(Delay(), CHANNELS[name]))
     rng = np.random.default_rng(5)
     x = np.zeros(2 * GRID.n)
     x[:400] = rng.standard_normal(400) * np.hanning(400)
