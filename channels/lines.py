@@ -103,7 +103,8 @@ class StopBand:
     """Suck-out of a spiral-wrapped shield: a resonance added to the propagation constant, causal and passive, nothing at DC.
 
     (A / 8.686) 2 b s / (s^2 + 2 b s + f_s^2) with s = j f and b = f_s / Q: within 1 / Q of a pair of poles at +-f_s,
-    1 / (1 + j (f - f_s) / b) + 1 / (1 + j (f + f_s) / b), which would leave some loss at DC. ``frequency`` f_s [Hz], see `wrap_frequency`; ``peak_db`` A [dB/m] there; ``q`` f_s over the half width.
+    1 / (1 + j (f - f_s) / b) + 1 / (1 + j (f + f_s) / b), which would leave some loss at DC. ``frequency`` f_s [Hz], see
+    `wrap_frequency`; ``peak_db`` A [dB/m] there; ``q`` f_s over the half width.
     It absorbs; a real one also reflects.
     """
 
@@ -142,10 +143,10 @@ class Twinax(MultiPort):
     and acts on the skin-effect term only; ``resistivity`` [ohm m] at 20 C; ``temperature`` [C].
 
     Kp 1.28, er 1.70 and tan d 3e-4 were fitted to two published points, 7.14 and 10.23 dB/m at 53 GHz for 26 and 30 AWG; other
-    gauges and frequencies are predictions, +-8 %. ``plating`` multiplies the conductors' impedance by its flat-surface ratio and
-    leaves DC alone; Kp already holds that of the fitted cables. ``stop_bands`` are the suck-outs of a spiral-wrapped shield; cable for 100 Gb/s
-    and above has its foil along the pair and none. Left out: mode conversion by skew (no two-port can hold it, see
-    `pair.TwinaxPair`) and higher modes above about 100 GHz in thick pairs.
+    gauges and frequencies are predictions, +-8 %. ``plating`` multiplies the conductors' impedance by its flat-surface ratio
+    and leaves DC alone; Kp already holds that of the fitted cables. ``stop_bands`` are the suck-outs of a spiral-wrapped
+    shield; cable for 100 Gb/s and above has its foil along the pair and none. Left out: mode conversion by skew (no two-port
+    can hold it, see `pair.TwinaxPair`) and higher modes above about 100 GHz in thick pairs.
     """
 
     length: float

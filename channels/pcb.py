@@ -28,10 +28,11 @@ class BoardLine(MultiPort):
     of a stripline, or trace to plane of a microstrip. ``permittivity`` and ``loss_tangent`` hold at 10 GHz and 20 C;
     ``resistivity`` [ohm m] at 20 C; ``roughness`` and ``plating`` are those of traces and planes alike; ``temperature`` [C].
 
-    Impedance: stripline by Cohn (1954, 1955; thin traces, spacing of 5 thicknesses or more is within 2 %), microstrip by
-    Hammerstad and Jensen (1980) with the coupling 1 - 0.48 exp(-0.96 s / h) of the IPC rule (some 5 %). Conductors: Wheeler's
-    incremental inductance with the complex surface impedance, so loss and internal inductance come together, joined to the DC
-    resistance. Left out: dispersion, radiation and solder mask of the microstrip, weave skew.
+    Impedance: stripline by Cohn (1954, 1955), within 1 % of finite differences where the spacing is 5 thicknesses or more;
+    microstrip by Hammerstad and Jensen (1980) with the coupling 1 - 0.48 exp(-0.96 s / h) of the IPC rule, within some 5 %.
+    The microstrip's field share is that of a single strip: in a tight pair its delay is up to 4 % too long. Conductors:
+    Wheeler's incremental inductance with the complex surface impedance, so loss and internal inductance come together, joined
+    to the DC resistance. Left out: dispersion, radiation and solder mask of the microstrip, weave skew.
     """
 
     length: float

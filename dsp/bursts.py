@@ -72,16 +72,15 @@ def burst_statistics(wrong: np.ndarray, *, guard: int = 1, lags: int = 8) -> Bur
     check.count("burst_statistics", "guard", guard, 1)
     check.count("burst_statistics", "lags", lags, 2)
     places = np.flatnonzero(wrong)
-    starts = np.concatenate([[True], np.diff(places) > guard])[: places.size]
-    first = np.flatnonzero(starts)
-    last = np.append(first[1:], places.size)
+    first = np.flatnonzero(np.diff(places, prepend=-guard - 1) > guard)
+    last = np.append(first[1:], places.size)[: first.size]
     lengths = places[last - 1] - places[first] + 1
     return BurstStatistics(
         symbols=wrong.size,
         errors=places.size,
         lengths=tuple(np.bincount(lengths).tolist()),
         weights=tuple(np.bincount(last - first).tolist()),
-        pairs=tuple(int(np.count_nonzero(wrong[k:] & wrong[: wrong.size - k])) for k in range(1, lags + 1)),
+        pairs=tuple(int(np.count_nonzero(wrong[k:] & wrong[: max(wrong.size - k, 0)])) for k in range(1, lags + 1)),
     )
 
 

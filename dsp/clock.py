@@ -95,16 +95,17 @@ class LockDetector:
     """What a receiver can know about its own lock, judged over windows of ``window`` symbols.
 
     A window is good when the mean square of the decision error is below ``error_ratio`` times that of an error without any
-    relation to the levels (gap^2 / 12), and the sampling phase stays within ``wander_ui`` rms of its mean.
+    relation to the levels (gap^2 / 12; PAM4 reaches it at an error ratio near 0.1), and the sampling phase stays within
+    ``wander_ui`` rms of its mean.
     """
 
     window: int = 1024
-    error_ratio: float = 0.75
+    error_ratio: float = 1.0
     wander_ui: float = 0.15
 
     def __post_init__(self) -> None:
         check.count(self, "window", self.window, 16)
-        check.between(self, "error_ratio", self.error_ratio, 0, 1)
+        check.between(self, "error_ratio", self.error_ratio, 0, 4)
         check.between(self, "wander_ui", self.wander_ui, 0, 1, "UI")
 
     def judge(self, error_power: np.ndarray, wander_ui: np.ndarray, gap: float) -> tuple[bool, int, str]:

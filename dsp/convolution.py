@@ -36,9 +36,10 @@ def trim_tail(response: np.ndarray, relative: float = 1e-15) -> np.ndarray:
 
 
 def _best_fft(n_taps: int) -> int:
-    """Power of two with the lowest cost per output sample of overlap-save."""
-    sizes = [2**k for k in range(max(11, math.ceil(math.log2(n_taps)) + 1), max(12, math.ceil(math.log2(n_taps)) + 4))]
-    return min(sizes, key=lambda n: n * math.log2(n) / (n - n_taps + 1))
+    """Power of two of least measured cost per output sample: eight responses long, within the size that stays in cache."""
+    roomy, least = 8 * n_taps, 2 * n_taps
+    size = min(max(roomy, 8192), 65536)
+    return 2 ** math.ceil(math.log2(max(size, least)))
 
 
 def fir_start(response: np.ndarray) -> FirState:

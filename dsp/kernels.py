@@ -468,7 +468,7 @@ def receive(
                     fresh = error
                     error = late[r]
                     late[r] = fresh
-                drift += integral * error
+                drift = min(max(drift + integral * error, -0.01), 0.01)
                 correction = min(max(proportional * error + drift, -0.5), 0.5)
             # adapt
             if mu_ffe != 0.0:

@@ -24,8 +24,8 @@ class ReceiverLoop:
 
     ``samples_per_symbol``: of the waveform, any number from 2. ``taps``: at the start. ``timing_gains``: proportional and
     integral gain [UI per detector unit], (0, 0) for fixed instants. ``latency``: symbols by which a correction is late,
-    besides the wait for the decision. ``converter_step``, ``full_scale`` [V]: uniform mid-rise quantiser that saturates,
-    step 0 for none.
+    besides the wait for the decision; the integral path is limited to +-1 % of the symbol rate. ``converter_step``,
+    ``full_scale`` [V]: uniform mid-rise quantiser that saturates, step 0 for none.
     ``feed_forward_step`` [1/V^2], ``feedback_step``: of the least-mean-square adaptation, 0 for frozen taps. ``jittered``:
     each sampling instant is displaced, and `step` must be given by how much.
     """

@@ -47,7 +47,8 @@ def _bounds_of(sp: Spectra, link: Link, tx_noise: bool, crosstalk: bool, jitter:
     floor = noise.max() * 1e-12 if noise.max() > 0 else np.finfo(float).tiny
     signal = mean_square * np.abs(sp.pulse) ** 2 * sp.symbol_rate
     ratio = _fold_sum(signal / np.maximum(noise, floor))
-    inverse = 1 / np.maximum(ratio, np.finfo(float).tiny)
+    with np.errstate(divide="ignore"):
+        inverse = 1 / ratio  # infinite where nothing arrives
     if tx_noise and link.tx.snr_db is not None:
         inverse = inverse + 10 ** (-link.tx.snr_db / 10) / mean_square
     if jitter:

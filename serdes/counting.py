@@ -57,7 +57,9 @@ class Tally:
         how many decisions there were before.
         """
         n, begin = received.index.size, self.decided
-        self._sent = np.concatenate((self._sent, sent))
+        # a loop that runs away decides more symbols than were sent: zeros stand for those to come
+        short = max(n + 2 * LAGS - self._sent.size - sent.size, 0)
+        self._sent = np.concatenate((self._sent, sent, np.zeros(short, np.uint8)))
         self._align(received.index)
         truth = self._sent[LAGS - self.lag : LAGS - self.lag + n]
         wrong = received.index != truth
@@ -65,7 +67,7 @@ class Tally:
         self.symbol_errors += int(np.count_nonzero(wrong[use]))
         self.bit_errors += int(np.sum(self.distance[truth[use], received.index[use]]))
         self._square += float(np.sum((received.equalized[use] - self.levels[truth[use]]) ** 2))
-        self._watch(received, wrong, begin)
+        self._watch(received, wrong, begin, use.stop)
         self._sent = self._sent[n:]
         self.decided += n
         return truth, begin
@@ -87,13 +89,13 @@ class Tally:
         best = int(np.argmax(correlation))
         self.lag, self.correlation = LAGS - best, float(correlation[best])
 
-    def _watch(self, received: Received, wrong: np.ndarray, begin: int) -> None:
+    def _watch(self, received: Received, wrong: np.ndarray, begin: int, end: int) -> None:
         """Close the windows that are complete; those of the count also tell whether the alignment was lost."""
         n = received.index.size
         error = (received.equalized - self.levels[received.index]) ** 2
         counted = begin + np.arange(n) >= self.settle
         fresh = np.stack((error, received.phase_ui[received.phase_ui.size - n :], wrong & counted))
-        rows = np.concatenate((self._open, fresh), axis=1)
+        rows = np.concatenate((self._open, fresh[:, :end]), axis=1)
         full = rows.shape[1] // self.window * self.window
         error, phase, lost = rows[:, :full].reshape(3, -1, self.window)
         self._windows.append(np.stack((error.mean(axis=1), phase.mean(axis=1), phase.std(axis=1)), axis=1))

@@ -142,7 +142,7 @@ def memory(channel: Any, symbol_rate: float, samples_per_symbol: int) -> Grid:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AggressorState:
-    """A neighbour under way. ``wave`` [V]: its signal on its own time axis from sample ``first`` on; ``n``: samples delivered."""
+    """A neighbour under way. ``wave`` [V]: its signal on its own time axis from sample ``first``; ``n``: samples delivered."""
 
     source: SourceState
     chain: Any

@@ -137,7 +137,7 @@ def test_lock_detector():
         (MuellerMuller, "latency", -1),
         (MuellerMuller, "latency", 0.5),
         (LockDetector, "window", 1),
-        (LockDetector, "error_ratio", 1.5),
+        (LockDetector, "error_ratio", -0.1),
         (LockDetector, "wander_ui", -0.1),
     ],
 )

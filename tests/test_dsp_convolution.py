@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsp import convolution, streams
+from dsp import convolution
 
 
 def blocks_of(n, cuts):
@@ -81,21 +81,3 @@ def test_bad_response(response):
 def test_complex_samples_are_refused():
     with pytest.raises(ValueError, match="must be real"):
         convolution.fir_step(np.ones(3) * 1j, convolution.fir_start(np.ones(2)))
-
-
-@settings(deadline=None, max_examples=30)
-@given(cuts=st.lists(st.integers(0, 1000), max_size=6), n_values=st.sampled_from([2, 3, 4, 6, 8]))
-def test_streams_do_not_depend_on_blocks(cuts, n_values):
-    begin = streams.start(np.random.default_rng(5))
-    whole_normal, _ = streams.normal((2, 200), begin)
-    whole_integers, _ = streams.integers(n_values, 200, begin)
-    normals, integers, a, b = [], [], begin, begin
-    for piece in blocks_of(200, cuts):
-        n = piece.stop - piece.start
-        x, a = streams.normal((2, n), a)
-        k, b = streams.integers(n_values, n, b)
-        normals.append(x)
-        integers.append(k)
-    assert np.array_equal(np.concatenate(normals, axis=-1), whole_normal)
-    assert np.array_equal(np.concatenate(integers), whole_integers)
-    assert whole_integers.max() == n_values - 1

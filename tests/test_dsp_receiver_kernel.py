@@ -204,8 +204,8 @@ def test_decision_directed_loop_finds_the_published_phase(cases_dir):
     )
     # the single tap opens the eye from -0.2 to +0.04 UI around the lock; from further away the loop is led by known symbols
     known = np.searchsorted(PAM4.array, symbols)[:3000].astype(np.uint8)
-    for begin, given in ((lock - 0.2, None), (lock + 0.04, None), (lock - 0.4, known), (lock + 0.4, known)):
-        phase = begin + run(loop, wave, (4 + begin) * m, known=given)[2][-6000:].mean()
+    for begin, led_by in ((lock - 0.2, None), (lock + 0.04, None), (lock - 0.4, known), (lock + 0.4, known)):
+        phase = begin + run(loop, wave, (4 + begin) * m, known=led_by)[2][-6000:].mean()
         assert phase == pytest.approx(case["lock_phase_UI"]["value"], abs=case["loop_tol_UI"])
 
 
