@@ -39,9 +39,9 @@ class Conditioning:
 
     ``dc``: "auto" keeps a DC point that is there and else extrapolates the loss of a line by its skin effect, or takes 0 for a
     path that rises from DC (crosstalk, DC block); "series_resistance" takes S21 = 2 sqrt(z1 z2) / (z1 + z2 + R) with the
-    ``dc_resistance`` R [ohm] of the loop, both wires of a pair together; "blocked" an open. ``remove_delay`` before interpolation. ``taper``: fraction of the
-    band under a raised-cosine edge, 0 none. ``clip_passivity`` clips singular values at 1 where the excess is under 1e-3 and
-    refuses more. ``average_reciprocity`` puts (S12 + S21) / 2 in both.
+    ``dc_resistance`` R [ohm] of the loop, both wires of a pair together; "blocked" an open. ``remove_delay`` before
+    interpolation. ``taper``: fraction of the band under a raised-cosine edge, 0 none. ``clip_passivity`` clips singular values
+    at 1 where the excess is under 1e-3 and refuses more. ``average_reciprocity`` puts (S12 + S21) / 2 in both.
     """
 
     dc: str = "auto"
@@ -65,8 +65,8 @@ class Conditioning:
 class Conditioned:
     """A network ready for any frequency: ``response(f)``; made by `condition`.
 
-    ``delay`` [s] is the bulk delay removed for interpolation, ``dc_method`` says where S(0) comes from, ``path`` is the (out, in)
-    that the measures of delay and causality look at.
+    ``delay`` [s] is the bulk delay removed for interpolation, ``dc_method`` says where S(0) comes from, ``path`` is the
+    (out, in) that the measures of delay and causality look at.
     """
 
     f_max: float
@@ -168,7 +168,8 @@ def condition(
 ) -> Conditioned:
     """Prepare a network ``s`` (n, n, n_f) on ascending ``f`` [Hz] and real ``reference`` [ohm] for any frequency.
 
-    ``paths``: (out, in) of the through paths from 0; the first gives the delay. Raises ValueError for fewer than 2 points and for an excess over passivity that clipping must not hide.
+    ``paths``: (out, in) of the through paths from 0; the first gives the delay.
+    Raises ValueError for fewer than 2 points and for an excess over passivity that clipping must not hide.
     """
     from scipy.interpolate import CubicSpline
 

@@ -1,80 +1,24 @@
-"""A two-port out of a Touchstone file: described by content hash and port map, opened with a report of what was found."""
+"""Networks out of Touchstone files: described by content hash and port map, opened with a report of what was found."""
 
 from __future__ import annotations
 
-import hashlib
-import threading
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Generic, TypeVar, final
+from typing import NamedTuple, TypeVar, final
 
 import numpy as np
 
-from channels import conditioning, network, port_map
+from channels import conditioning, file_data, import_report, network, port_map
+from channels.cache import Cache
 from channels.conditioning import Conditioned, Conditioning
+from channels.import_report import ImportReport
 from channels.port_map import PortMap
-from channels.touchstone import parse_touchstone, read_bytes
+from channels.time_domain import NYQUIST_MARGIN
 from channels.touchstone_data import Finding, TouchstoneData, TouchstoneError
 from dsp import check, units
 
-MAX_FILES, MAX_BYTES = 8, 256 * 2**20
-NYQUIST_MARGIN = 1.25
-RECORD_MARGIN = 1.5
-PHASE_STEP = np.pi / 4
-RELEVANT = 0.01  # points with |S21| below this part of its maximum do not count in the phase step
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImportReport:
-    """What a file holds and how it was taken. Frequencies [Hz], times [s], references [ohm]. None: unknown.
-
-    ``phase_step`` and ``rest_step`` [rad]: largest phase change of S21 between points, as it is and with ``delay`` removed.
-    ``delay`` is the bulk (energy) delay, ``leading_edge`` the onset of the step response.
-    """
-
-    path: str
-    sha256: str
-    n_ports: int
-    n_points: int
-    f_min: float
-    f_max: float
-    f_step: float | None
-    uniform: bool
-    has_dc: bool
-    dc_method: str
-    s21_dc: complex
-    reference: tuple[float, ...]
-    port_map: PortMap
-    map_evidence: str
-    delay: float | None
-    leading_edge: float | None
-    phase_step: float
-    rest_step: float
-    max_singular_value: float
-    max_singular_frequency: float
-    n_not_passive: int
-    findings: tuple[Finding, ...]
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """Codes of the findings."""
-        return tuple(f.code for f in self.findings)
-
-    @property
-    def text(self) -> str:
-        """The report for people, one thing a line."""
-        m = self.port_map
-        grid = "one point" if self.n_points == 1 else f"step {self.f_step:g} Hz" if self.uniform else "non-uniform"
-        lines = [
-            f"{self.path}: {self.n_ports} ports, {self.n_points} points from {self.f_min:g} to {self.f_max:g} Hz, {grid}",
-            f"references {', '.join(f'{z:g}' for z in self.reference)} ohm; S(0) {self.dc_method}",
-            f"in {m.inputs[0]}, out {m.outputs[0]} ({self.map_evidence})",
-        ]
-        if self.delay is not None and self.leading_edge is not None:
-            lines.append(f"delay {self.delay:.4g} s, leading edge {self.leading_edge:.4g} s")
-        return "\n".join(lines + [f"{f.severity}: {f.message} [{f.code}]" for f in self.findings])
+T = TypeVar("T")
 
 
 @final
@@ -92,14 +36,9 @@ class FileNetwork(network.MultiPort):
     conditioning: Conditioning = field(default_factory=Conditioning)
 
     def __post_init__(self) -> None:
-        check.instance(self, "path", self.path, str)
-        check.instance(self, "sha256", self.sha256, str)
-        if len(self.sha256) != 64 or not set(self.sha256) <= set("0123456789abcdef"):
-            raise check.fail(self, "sha256", "64 hexadecimal digits", self.sha256, "use FileNetwork.open(path)")
-        check.instance(self, "port_map", self.port_map, PortMap)
+        _check_file(self, self.path, self.sha256, self.port_map, self.conditioning)
         if self.port_map.n_lanes != 1:
             raise check.fail(self, "port_map", "a map of one lane", self.port_map, "choose one with port_map.lane(...)")
-        check.instance(self, "conditioning", self.conditioning, Conditioning)
 
     @classmethod
     def open(cls, path: str | Path, port_map: PortMap | None = None, conditioning: Conditioning | None = None) -> FileNetwork:
@@ -107,19 +46,12 @@ class FileNetwork(network.MultiPort):
 
         Raises TouchstoneError for a file that cannot be read, has no differential path, or whose map must be stated.
         """
-        content = read_bytes(path)
-        sha256 = hashlib.sha256(content).hexdigest()
-        data = _FILES.get(sha256)
-        if data is None:
-            data = _FILES.put(sha256, parse_touchstone(content, str(path)))
+        sha256, data = file_data.load(path)
         if port_map is None:
-            proposal = propose(data, str(path))
-            port_map = proposal.port_map
-            if port_map is None:
-                raise TouchstoneError(str(path), None, proposal.evidence, "state port_map")
+            port_map = _proposed(data, path)
             if port_map.n_lanes > 1:
                 remedy = f"state one, e.g. port_map.lane(0) of {port_map}"
-                raise TouchstoneError(str(path), None, f"holds {port_map.n_lanes} lanes ({proposal.evidence})", remedy)
+                raise TouchstoneError(str(path), None, f"holds {port_map.n_lanes} lanes", remedy)
         opened = cls(path=str(path), sha256=sha256, port_map=port_map, conditioning=conditioning or Conditioning())
         opened.report  # noqa: B018  a map that does not fit is refused here and not at the first use
         return opened
@@ -132,47 +64,129 @@ class FileNetwork(network.MultiPort):
     @property
     def data(self) -> TouchstoneData:
         """The whole file as numbers, all ports. TouchstoneError if it changed since it was opened."""
-        data = _FILES.get(self.sha256)
-        if data is not None:
-            return data
-        content = read_bytes(self.path)
-        found = hashlib.sha256(content).hexdigest()
-        if found != self.sha256:
-            cause = f"has changed: its SHA-256 is {found[:12]}..., not {self.sha256[:12]}..."
-            raise TouchstoneError(self.path, None, cause, "open it again with FileNetwork.open")
-        return _FILES.put(self.sha256, parse_touchstone(content, self.path))
+        return file_data.recall(self.path, self.sha256)
+
+    @property
+    def reference(self) -> float:
+        """Reference of the data at the input [ohm]: differential for a pair. The natural ``z0`` to look at them."""
+        return self.two_port[1][0]
+
+    @property
+    def two_port(self) -> tuple[np.ndarray, tuple[float, ...]]:
+        """S (2, 2, n_f) at the points of the file, unconditioned, and its references [ohm]."""
+        return _named(self.path, lambda: port_map.apply(self.data, self.port_map))
 
     @property
     def report(self) -> ImportReport:
         """What the file holds and how it is taken."""
         known = _REPORTS.get(self)
         if known is None:
-            known = _REPORTS.put(self, _report(self))
+            conditioned = self.conditioned if self.data.frequency.size > 1 else None
+            built = import_report.build(self.path, self.sha256, self.data, self.port_map, self.two_port[0], conditioned)
+            known = _REPORTS.put(self, built)
         return known if known.path == self.path else replace(known, path=self.path)
 
     @property
     def conditioned(self) -> Conditioned:
         """The conditioned two-port on the references of the file. TouchstoneError for a file of one point."""
         known = _CONDITIONED.get(self)
-        if known is not None:
-            return known
-        data = self.data
-        if data.frequency.size < 2:
-            cause = f"holds one frequency ({data.frequency[0]:g} Hz); a response needs at least a grid from near DC"
-            raise TouchstoneError(self.path, None, cause, "export a sweep")
-        s, z = _two_port(self, data)
-        try:
-            return _CONDITIONED.put(self, conditioning.condition(data.frequency, s, (z[0], z[1]), self.conditioning))
-        except ValueError as reason:
-            raise TouchstoneError(self.path, None, str(reason)) from reason
+        if known is None:
+            known = _CONDITIONED.put(self, _condition(self.path, self.data, *self.two_port, self.conditioning, ((1, 0),)))
+        return known
 
     def _s(self, f: np.ndarray, z0: float) -> np.ndarray:
-        s = self.conditioned.response(f)
-        _, z = _two_port(self, self.data)
-        if z == (z0, z0):
-            return s
-        # beyond the data there is nothing, whatever the reference
-        return np.where(f <= self.conditioned.f_max, network.renormalise(s, z, z0), 0)
+        return _renormalised(self.conditioned, f, self.two_port[1], z0)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class FilePorts(network.MultiPort):
+    """All ends of a port map as single-ended ports, to cascade with mode conversion. Make one with `FilePorts.open`.
+
+    Ports: the inputs lane by lane, + before -, then the outputs in the same order: that of `channels.pair`, so that files and
+    `TwinaxPair` chain with ``@``, and `pair.Differential` takes the differential view of the whole. Equal like `FileNetwork`.
+    """
+
+    path: str = field(compare=False)
+    sha256: str
+    port_map: PortMap
+    conditioning: Conditioning = field(default_factory=Conditioning)
+
+    def __post_init__(self) -> None:
+        _check_file(self, self.path, self.sha256, self.port_map, self.conditioning)
+
+    @classmethod
+    def open(cls, path: str | Path, port_map: PortMap | None = None, conditioning: Conditioning | None = None) -> FilePorts:
+        """Read the file; without ``port_map`` take the one its data propose, all lanes of it. Raises TouchstoneError."""
+        sha256, data = file_data.load(path)
+        chosen = _proposed(data, path) if port_map is None else port_map
+        opened = cls(path=str(path), sha256=sha256, port_map=chosen, conditioning=conditioning or Conditioning())
+        opened.conditioned  # noqa: B018  a map that does not fit is refused here and not at the first use
+        return opened
+
+    @property
+    def n_ports(self) -> int:
+        """Number of ports: 4 a differential lane, 2 a single-ended one."""
+        return len(self.port_map.ports)
+
+    @property
+    def data(self) -> TouchstoneData:
+        """The whole file as numbers. TouchstoneError if it changed since it was opened."""
+        return file_data.recall(self.path, self.sha256)
+
+    def lane(self, victim: int = 0) -> FileNetwork:
+        """One lane of the same file as a two-port, with its report."""
+        return FileNetwork(
+            path=self.path, sha256=self.sha256, port_map=self.port_map.lane(victim), conditioning=self.conditioning
+        )
+
+    @property
+    def conditioned(self) -> Conditioned:
+        """The conditioned ports on the references of the file. TouchstoneError for a file of one point."""
+        known = _CONDITIONED.get(self)
+        if known is None:
+            s, z = _named(self.path, lambda: port_map.ends(self.data, self.port_map))
+            half, choices = self.n_ports // 2, self.conditioning
+            if self.port_map.differential:  # the loop resistance is that of both wires
+                choices = replace(choices, dc_resistance=choices.dc_resistance / 2)
+            paths = tuple((half + k, k) for k in range(half))
+            known = _CONDITIONED.put(self, _condition(self.path, self.data, s, z, choices, paths))
+        return known
+
+    def _s(self, f: np.ndarray, z0: float) -> np.ndarray:
+        z = tuple(self.data.reference[p - 1] for p in self.port_map.ports)
+        return _renormalised(self.conditioned, f, z, z0)
+
+
+class Batch(NamedTuple):
+    """Files opened together: those that could be, and (path, why) of those that could not."""
+
+    networks: tuple[FileNetwork, ...]
+    failures: tuple[tuple[str, str], ...]
+
+
+def open_all(paths: Iterable[str | Path], port_map: PortMap | None = None, conditioning: Conditioning | None = None) -> Batch:
+    """Open each file; one that fails is named with its cause and the rest are kept.
+
+    A file in which no through path shows (crosstalk) takes the map of the through files in the same folder, if they have one.
+    """
+    opened: dict[int, FileNetwork] = {}
+    failed: dict[int, tuple[Path, str]] = {}
+    files = [Path(p) for p in paths]
+    for i, path in enumerate(files):
+        try:
+            opened[i] = FileNetwork.open(path, port_map, conditioning)
+        except ValueError as reason:
+            failed[i] = (path, str(reason))
+    for i, (path, _) in list(failed.items()):
+        maps = {n.port_map for n in opened.values() if Path(n.path).parent == path.parent and n.report.is_through}
+        if port_map is None and len(maps) == 1:
+            try:
+                opened[i] = FileNetwork.open(path, maps.pop(), conditioning)
+                del failed[i]
+            except ValueError as reason:
+                failed[i] = (path, str(reason))
+    return Batch(tuple(opened[i] for i in sorted(opened)), tuple((str(failed[i][0]), failed[i][1]) for i in sorted(failed)))
 
 
 def propose(data: TouchstoneData, path: str) -> port_map.Proposal:
@@ -200,129 +214,46 @@ def check_rate(report: ImportReport | FileNetwork, symbol_rate: float) -> tuple[
     return tuple(found)
 
 
-def _two_port(net: FileNetwork, data: TouchstoneData) -> tuple[np.ndarray, tuple[float, ...]]:
+def _check_file(owner: object, path: object, sha256: object, m: object, choices: object) -> None:
+    check.instance(owner, "path", path, str)
+    file_data.check_sha256(owner, sha256)
+    check.instance(owner, "port_map", m, PortMap)
+    check.instance(owner, "conditioning", choices, Conditioning)
+
+
+def _proposed(data: TouchstoneData, path: str | Path) -> PortMap:
+    proposal = propose(data, str(path))
+    if proposal.port_map is None:
+        raise TouchstoneError(str(path), None, proposal.evidence, "state port_map")
+    return proposal.port_map
+
+
+def _named(path: str, work: Callable[[], T]) -> T:
+    """The result of ``work``, whose ValueError becomes one that names the file."""
     try:
-        return port_map.apply(data, net.port_map)
+        return work()
+    except TouchstoneError:
+        raise
     except ValueError as reason:
-        raise TouchstoneError(net.path, None, str(reason)) from reason
+        raise TouchstoneError(path, None, str(reason)) from reason
 
 
-def _report(net: FileNetwork) -> ImportReport:
-    data = net.data
-    f, n = data.frequency, data.frequency.size
-    s, _ = _two_port(net, data)
-    proposal = port_map.propose(data)
-    findings = list(data.findings)
-    if not net.port_map.differential:
-        findings.append(Finding("single-ended", "a single-ended path, taken as it is: not a differential pair"))
-    own = proposal.port_map == net.port_map
-    if own and proposal.confidence == "ambiguous":
-        findings.append(Finding("map-ambiguous", f"the port map is a guess: {proposal.evidence}"))
-    findings += port_map.check_map(data, net.port_map)
-    largest, where, beyond, not_passive = conditioning.passivity_findings(f, data.s)
-    findings += not_passive
-    delay = edge = None
-    dc_method, s21_dc, phase_step, rest_step = "unknown", complex(s[1, 0, 0]), 0.0, 0.0
-    uniform = conditioning.is_uniform(f)
-    if n == 1:
-        findings.append(Finding("single-point", f"one frequency, {f[0]:g} Hz: no time response can be had from it"))
-    else:
-        conditioned = net.conditioned
-        delay, edge, dc_method = conditioned.delay, conditioned.leading_edge(), conditioned.dc_method
-        findings += conditioned.findings
-        s21_dc = complex(conditioned.response(np.zeros(1))[1, 0, 0])
-        findings += _time_findings(conditioned, edge, s[1, 0])
-        phase_step, rest_step = _phase_steps(f, s[1, 0], delay)
-        findings += _step_findings(f, delay, phase_step, rest_step)
-    return ImportReport(
-        path=net.path,
-        sha256=net.sha256,
-        n_ports=data.n_ports,
-        n_points=n,
-        f_min=float(f[0]),
-        f_max=float(f[-1]),
-        f_step=float((f[-1] - f[0]) / (n - 1)) if uniform else None,
-        uniform=uniform,
-        has_dc=bool(f[0] == 0),
-        dc_method=dc_method,
-        s21_dc=s21_dc,
-        reference=data.reference,
-        port_map=net.port_map,
-        map_evidence=proposal.evidence if own else "as stated",
-        delay=delay,
-        leading_edge=edge,
-        phase_step=phase_step,
-        rest_step=rest_step,
-        max_singular_value=largest,
-        max_singular_frequency=where,
-        n_not_passive=beyond,
-        findings=tuple(findings),
-    )
+def _condition(
+    path: str, data: TouchstoneData, s: np.ndarray, z: tuple[float, ...], choices: Conditioning, paths: conditioning.Paths
+) -> Conditioned:
+    if data.frequency.size < 2:
+        cause = f"holds one frequency ({data.frequency[0]:g} Hz); a response needs at least a grid from near DC"
+        raise TouchstoneError(path, None, cause, "export a sweep")
+    return _named(path, lambda: conditioning.condition(data.frequency, s, z, choices, paths))
 
 
-def _time_findings(conditioned: Conditioned, edge: float, transfer: np.ndarray) -> list[Finding]:
-    if not np.any(transfer):
-        return [Finding("no-signal", "S21 is 0 at every frequency")]
-    early = conditioned.early_energy()
-    if edge < -1 / conditioned.f_max:
-        text = f"negative delay: the step response begins {-edge:.3g} s before time zero, {early:.1%} of the energy is early"
-        return [Finding("negative-delay", text + " (not causal; over-de-embedded?)")]
-    if early > conditioning.EARLY_ENERGY:
-        return [Finding("not-causal", f"not causal: {early:.1%} of the energy of S21 comes before time zero")]
-    return []
+def _renormalised(conditioned: Conditioned, f: np.ndarray, z: tuple[float, ...], z0: float) -> np.ndarray:
+    s = conditioned.response(f)
+    if set(z) == {z0}:
+        return s
+    # beyond the data there is nothing, whatever the reference
+    return np.where(f <= conditioned.f_max, network.renormalise(s, z, z0), 0)
 
 
-def _phase_steps(f: np.ndarray, transfer: np.ndarray, delay: float) -> tuple[float, float]:
-    product = transfer[1:] * transfer[:-1].conj()
-    strong = np.abs(transfer) >= RELEVANT * np.max(np.abs(transfer))
-    product = product[strong[1:] & strong[:-1]]
-    if not product.size:
-        return 0.0, 0.0
-    steps = np.diff(f)[strong[1:] & strong[:-1]]
-    rest = np.abs(np.angle(product * np.exp(2j * np.pi * steps * delay)))
-    return float(np.percentile(np.abs(np.angle(product)), 95)), float(np.percentile(rest, 95))
-
-
-def _step_findings(f: np.ndarray, delay: float, phase_step: float, rest_step: float) -> list[Finding]:
-    """A uniform step must leave room for the delay and its tail; a phase that turns fast between points hides what is there."""
-    found, step = [], float(np.median(np.diff(f)))
-    if conditioning.is_uniform(f) and 1 / step < RECORD_MARGIN * abs(delay):
-        text = f"step {step:g} Hz: the record of {1 / step:.3g} s is shorter than 1.5 times the delay of {delay:.3g} s"
-        found.append(Finding("coarse-step", text + ", the tail wraps"))
-    if rest_step > PHASE_STEP:
-        text = f"the phase of S21 turns by {rest_step:.2g} rad between points with the delay removed: interpolation is a guess"
-        found.append(Finding("coarse-phase", text))
-    elif phase_step > PHASE_STEP:
-        text = f"the phase of S21 turns by {phase_step:.2g} rad between points: the delay is right only if it did not wrap"
-        found.append(Finding("phase-step", text, "info"))
-    return found
-
-
-K = TypeVar("K")
-V = TypeVar("V")
-
-
-class _Kept(Generic[K, V]):
-    """The values used last, as many as fit in ``n`` and in ``n_bytes``; safe between threads."""
-
-    def __init__(self, n: int, n_bytes: float = np.inf, size: Callable[[V], int] = lambda _: 0) -> None:
-        self.n, self.n_bytes, self.size, self.lock = n, n_bytes, size, threading.Lock()
-        self.values: OrderedDict[K, V] = OrderedDict()
-
-    def get(self, key: K) -> V | None:
-        with self.lock:
-            if key in self.values:
-                self.values.move_to_end(key)
-            return self.values.get(key)
-
-    def put(self, key: K, value: V) -> V:
-        with self.lock:
-            self.values[key] = value
-            while len(self.values) > self.n or sum(map(self.size, self.values.values())) > self.n_bytes:
-                self.values.popitem(last=False)
-        return value
-
-
-_FILES: _Kept[str, TouchstoneData] = _Kept(MAX_FILES, MAX_BYTES, lambda data: data.s.nbytes)
-_CONDITIONED: _Kept[FileNetwork, Conditioned] = _Kept(2 * MAX_FILES)
-_REPORTS: _Kept[FileNetwork, ImportReport] = _Kept(256)
+_CONDITIONED: Cache[Conditioned] = Cache(2 * file_data.MAX_FILES)
+_REPORTS: Cache[ImportReport] = Cache(256)

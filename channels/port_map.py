@@ -125,24 +125,43 @@ def _paired(through: Sequence[tuple[int, int]]) -> PortMap:
     return PortMap(inputs=tuple((p[0], n[0]) for p, n in pairs), outputs=tuple((p[1], n[1]) for p, n in pairs))
 
 
-def apply(data: TouchstoneData, port_map: PortMap) -> tuple[np.ndarray, tuple[float, ...]]:
-    """S between the ends of ``port_map``, shape (2 lanes, 2 lanes, n_f), and the reference of each end [ohm].
+def ends(data: TouchstoneData, port_map: PortMap) -> tuple[np.ndarray, tuple[float, ...]]:
+    """Single-ended S between the ports of ``port_map`` in its order, shape (ports, ports, n_f), and their references [ohm].
 
-    Inputs lane by lane, then outputs. Differential ends have twice the single-ended reference; a pair on two references is
-    brought to their mean first. Ports outside the map are terminated in their reference, common modes too.
+    Inputs lane by lane, + before -, then outputs. Ports outside the map are terminated in their reference.
     Raises ValueError if the file lacks a port of the map.
     """
     if max(port_map.ports) > data.n_ports:
         raise check.fail("port_map.apply", "port_map", f"made of ports 1 to {data.n_ports} of {data.name}", port_map.ports)
     index = np.array(port_map.ports) - 1
-    s = data.s[np.ix_(index, index)]
-    z = tuple(data.reference[i] for i in index)
+    return data.s[np.ix_(index, index)], tuple(data.reference[i] for i in index)
+
+
+def modes(data: TouchstoneData, port_map: PortMap) -> tuple[network.MixedMode, tuple[float, ...]]:
+    """Differential and common-mode blocks between the ends of a differential map, and the differential references [ohm].
+
+    The differential reference of an end is twice, the common one half of its single-ended reference; a pair on two references
+    is brought to their mean first. Raises ValueError for a single-ended map.
+    """
     if not port_map.differential:
-        return s, z
+        raise check.fail("port_map.modes", "port_map", "differential", port_map)
+    s, z = ends(data, port_map)
     mean = tuple((z[i - i % 2] + z[i - i % 2 + 1]) / 2 for i in range(len(z)))
     if mean != z:
         s = network.renormalise(s, z, mean)
-    return network.mixed_mode(s, tuple(range(len(z)))).dd, tuple(2 * x for x in mean[::2])
+    return network.mixed_mode(s, tuple(range(len(z)))), tuple(2 * x for x in mean[::2])
+
+
+def apply(data: TouchstoneData, port_map: PortMap) -> tuple[np.ndarray, tuple[float, ...]]:
+    """S between the ends of ``port_map``, shape (2 lanes, 2 lanes, n_f), and the reference of each end [ohm].
+
+    Inputs lane by lane, then outputs; see `ends` and, for differential lanes, `modes`, whose common modes are terminated.
+    Raises ValueError if the file lacks a port of the map.
+    """
+    if not port_map.differential:
+        return ends(data, port_map)
+    blocks, z = modes(data, port_map)
+    return blocks.dd, z
 
 
 def lane(

@@ -154,7 +154,9 @@ def kramers_kronig_findings(residual: PhaseResidual) -> tuple[Finding, ...]:
     """What to say of a phase that the loss does not explain."""
     if residual.value is None or residual.value <= causality.RESIDUAL_LIMIT:
         return ()
-    text = f"phase and loss of S21 do not belong together: Kramers-Kronig residual {residual.value:.3g} rad, copper stays below "
+    text = (
+        f"phase and loss of S21 do not belong together: Kramers-Kronig residual {residual.value:.3g} rad, copper stays below "
+    )
     text += f"{causality.RESIDUAL_LIMIT:g} ({residual.basis}): a constant loss tangent, or resistance without its inductance?"
     return (Finding("kramers-kronig", text),)
 
@@ -171,9 +173,7 @@ class Ieee370:
     reciprocity_error: float | None = None
 
 
-def ieee370(
-    f: np.ndarray, s: np.ndarray, reference: tuple[float, ...], symbol_rate: float | None = None
-) -> Ieee370:
+def ieee370(f: np.ndarray, s: np.ndarray, reference: tuple[float, ...], symbol_rate: float | None = None) -> Ieee370:
     """IEEE 370-2020 figures of a two-port ``s`` (2, 2, n_f), computed by scikit-rf (`skrf.calibration.IEEEP370_FD_QM`, ``_TD_QM``).
 
     With ``symbol_rate`` [Bd] also the application-based ones, for a Gaussian pulse at that rate (a few seconds). Raises

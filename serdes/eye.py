@@ -78,8 +78,9 @@ class Eye:
         The lower edge is exceeded by the level below with probability ``error_ratio``; the upper edge likewise from above.
         Where the lower edge lies above the upper one the eye is closed.
         """
-        below = np.cumsum(self.density, axis=2)
-        above = np.cumsum(self.density[:, :, ::-1], axis=2)[:, :, ::-1]
+        half = self.density / 2  # the probability of a bin lies about its voltage, half of it on either side
+        below = np.cumsum(self.density, axis=2) - half
+        above = np.cumsum(self.density[:, :, ::-1], axis=2)[:, :, ::-1] - half
         n = len(self.levels) - 1
         low = np.array([_last_crossing(above[k], self.voltage, error_ratio) for k in range(n)])
         high = np.array([_first_crossing(below[k + 1], self.voltage, error_ratio) for k in range(n)])

@@ -21,8 +21,11 @@ from serdes.operating_point import (
     phases,
 )
 from serdes.result import LinkResult, Lock
+from serdes.spectra import LEAST
 
 JITTER = ("Tx jitter", "Rx jitter")
+FLOOR = 1e-13
+"""Probability below which rounding in the transforms of the eye shows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +43,7 @@ class Statistical:
     eye: bool = True
 
     def __post_init__(self) -> None:
-        check.count(self, "n_phases", self.n_phases, 2)
+        check.count(self, "n_phases", self.n_phases, LEAST, hint="fewer can't carry the band of the signal")
         check.count(self, "n_bins", self.n_bins, 16)
         check.count(self, "max_cursors", self.max_cursors, 1)
 
@@ -138,8 +141,8 @@ def statistical_eye(point: OperatingPoint, n_phases: int = 64, n_bins: int = 200
     """
     link = point.link
     ui = (np.arange(n_phases) - n_phases // 2) / n_phases
-    # The window's first phase is half a unit interval before the sampling instant.
-    ph = phases(link, point.spectra, n_phases, (point.offset_ui - 0.5) / link.symbol_rate)
+    # The window's first phase is about half a unit interval before the sampling instant.
+    ph = phases(link, point.spectra, n_phases, (point.offset_ui + ui[0]) / link.symbol_rate)
     p = point.taps.equalize(ph.h)
     main = p[:, point.main].copy()
     p[:, point.main] = 0
@@ -162,6 +165,7 @@ def statistical_eye(point: OperatingPoint, n_phases: int = 64, n_bins: int = 200
         symbol_time=1 / link.symbol_rate,
         source="statistical",
         virtual=True,
+        floor=FLOOR,
     )
 
 

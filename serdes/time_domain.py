@@ -93,7 +93,7 @@ class TimeDomain:
         outcome, reason = _outcome(run, held, why, gap)
         counted = mean[until:] if held else mean
         lock = Lock(
-            locked=held and outcome not in ("not aligned", "cycle slip"),
+            locked=held and outcome not in ("not aligned", "cycle slip", "no lock"),
             reason=reason if outcome in ("not aligned", "cycle slip", "no lock") else why,
             phase_ui=point.phase_ui + self.phase_error_ui + (float(np.mean(counted)) if counted.size else 0.0),
             jitter_ui=float(np.sqrt(np.mean(wander[until if held else 0 :] ** 2))) if wander.size else 0.0,
@@ -137,6 +137,8 @@ class TimeDomain:
 def _outcome(run: _Run, held: bool, why: str, gap: float) -> tuple[str, str]:
     """(outcome, reason) in order of severity."""
     tally = run.tally
+    if not run.point.locks:
+        return "no lock", "the timing detector has no stable zero near the peak of the pulse; the instants were left fixed"
     if tally.correlation < 0.5:
         return "not aligned", (
             f"decisions and sent symbols correlate by {tally.correlation:.2f} at best, {LAGS} symbols around the expected delay"

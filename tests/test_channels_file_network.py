@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from channels import file_network, port_map
+from channels import port_map
 from channels.conditioning import Conditioning
 from channels.file_network import FileNetwork, check_rate
 from channels.network import Chain, renormalise
@@ -234,15 +234,6 @@ def test_a_passivity_that_must_not_be_clipped_names_the_file(tmp_path):
     assert "not-passive" in FileNetwork.open(path).report.codes
     with pytest.raises(TouchstoneError, match=r"gain\.s4p.*clip_passivity"):
         FileNetwork.open(path, conditioning=Conditioning(clip_passivity=True))
-
-
-def test_kept_files_are_bounded():
-    kept = file_network._Kept(3, 100, lambda value: value)
-    for key, size in enumerate((10, 20, 30, 40)):
-        kept.put(key, size)
-    assert [kept.get(k) for k in range(4)] == [None, 20, 30, 40]
-    kept.put(4, 60)
-    assert [kept.get(k) for k in range(5)] == [None, None, None, 40, 60]
 
 
 def test_case_non_passive(cases_dir):

@@ -134,7 +134,7 @@ def test_decision_feedback_chain_against_a_running_equaliser(taps, precoded):
     wrong = (decode_precoded(decided, 4) != data) if precoded else (decided != sent)
     chain = dfe_chain(taps=taps, noise_rms=rms, precoded=precoded)
     counted = burst_statistics(wrong)
-    assert counted.errors / n == pytest.approx(chain.symbol_error_ratio, rel=0.06)
+    assert counted.errors / n == pytest.approx(chain.symbol_error_ratio, rel=0.12)  # bursts are long: few are independent
     runs = np.array(counted.lengths[1:5]) / counted.bursts
     assert runs == pytest.approx(chain.run_lengths(4), abs=0.025)
     # The chain measured from the signed errors of that run agrees, too.

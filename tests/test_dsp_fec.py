@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dsp.fec import KP4, KR4, Fec
+from dsp.fec import KP4, KR4, Fec, count_bounds, frame_loss_ratio
 
 # pre-FEC BER, symbol error probability, codeword failure, symbol error ratio with failed words left uncorrected.
 KP4_ROWS = [
@@ -71,3 +71,48 @@ def test_bad_ber(wrong):
 def test_bad_failure(wrong):
     with pytest.raises(ValueError, match="codeword_failure"):
         KP4.threshold(wrong)
+
+
+def test_counted_errors_bound_the_failure():
+    low, high = KP4.failure_bounds(240, 1_000_000)
+    assert low < KP4.codeword_failure(2.4e-4) < high
+    tighter = KP4.failure_bounds(24_000, 100_000_000)
+    assert low < tighter[0] < tighter[1] < high
+    none, most = KP4.failure_bounds(0, 1000)
+    assert none == 0
+    assert most == pytest.approx(KP4.codeword_failure(1 - 0.025 ** (1 / 1000)))
+
+
+def test_count_bounds():
+    # Exact where nothing or everything is wrong; both ends hold the asked tail elsewhere.
+    from scipy.stats import binom
+
+    assert count_bounds(0, 100, 0.9) == (0.0, pytest.approx(1 - 0.05 ** (1 / 100)))
+    assert count_bounds(100, 100, 0.9) == (pytest.approx(0.05 ** (1 / 100)), 1.0)
+    low, high = count_bounds(7, 1000)
+    assert binom.sf(6, 1000, low) == pytest.approx(0.025)
+    assert binom.cdf(7, 1000, high) == pytest.approx(0.025)
+
+
+def test_frame_loss():
+    # KP4 behind 2.4e-4 is held to a loss ratio below 6.2e-10 by 802.3; one word holds 7.6 frames of 64 octets.
+    failure = float(KP4.codeword_failure(2.4e-4))
+    assert frame_loss_ratio(failure, 5140) == pytest.approx(failure * (1 + 1 / 7.62), rel=1e-3)
+    assert frame_loss_ratio(0.0, 5140) == 0
+    assert frame_loss_ratio(1.0, 5140) == 1
+    assert frame_loss_ratio(1e-6, 5140, 1518) > frame_loss_ratio(1e-6, 5140) > frame_loss_ratio(1e-6, 2 * 5140)
+
+
+def test_bad_counts():
+    for call in (
+        lambda: count_bounds(-1, 10),
+        lambda: count_bounds(11, 10),
+        lambda: count_bounds(0, 0),
+        lambda: count_bounds(0, 10, 1.0),
+        lambda: KP4.failure_bounds(2, 1),
+        lambda: frame_loss_ratio(1.5, 5140),
+        lambda: frame_loss_ratio(0.1, 0),
+        lambda: frame_loss_ratio(0.1, 5140, 63),
+    ):
+        with pytest.raises(ValueError, match="must be"):
+            call()

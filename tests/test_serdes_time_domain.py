@@ -16,6 +16,7 @@ from dsp.equalizer import FixedTaps, Mmse
 from dsp.fec import KP4
 from dsp.noise import Jitter
 from dsp.units import GBd, ps
+from serdes import time_domain
 from serdes.link import Aggressor, Link, Receiver, Transmitter
 from serdes.setups import setup
 from serdes.simulate import simulate
@@ -203,6 +204,15 @@ def test_closed_eye_is_an_outcome(clock):
     assert not result.lock.locked
     assert result.reason == result.lock.reason
     assert result.ser > 0.3
+
+
+def test_nowhere_to_lock_is_an_outcome(monkeypatch):
+    settled = time_domain.operating_point
+    monkeypatch.setattr(time_domain, "operating_point", lambda link: dataclasses.replace(settled(link), locks=False))
+    result = run(lossy(), n=2000)
+    assert result.outcome == "no lock"
+    assert "no stable zero" in result.reason
+    assert not result.lock.locked
 
 
 def test_half_closed_eye_is_an_outcome():

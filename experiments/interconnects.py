@@ -1,0 +1,263 @@
+"""Interconnects of an AI cluster as data: wires, rate, code, energy, latency, edge and distance of each, with their sources.
+
+Each value that is not sourced says so: "derived" from sourced ones, or "estimate". Sources: [P] primary, [S] secondary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dsp import check
+from dsp.units import GBd, km, m, mm, ns, pJ, us
+
+BASES = ("sourced", "derived", "estimate", "unknown")
+TRANSCODE = Fraction(257, 256)
+KP4_OVERHEAD = Fraction(544, 514)
+KP4_RATE = float(1 / (TRANSCODE * KP4_OVERHEAD))
+"""Payload over line of an Ethernet lane: 256B/257B and RS(544,514), IEEE 802.3 Clauses 119 and 161."""
+KP4_BLOCK = 2 * 5440
+"""Bits of the two interleaved code words that must arrive before the first is decoded, 400GBASE-R (Clause 119)."""
+FIBRE_DELAY, COPPER_DELAY = 4.9 * ns, 4.6 * ns
+"""Time of flight [s/m]: fibre of group index 1.47; foamed twinax at 0.73 of the speed of light."""
+
+
+def line_rate(payload: Fraction | float, transcode: Fraction = TRANSCODE, code: Fraction = KP4_OVERHEAD) -> Fraction | float:
+    """Rate on the wire of ``payload``: 100 Gb/s x 257/256 x 544/514 = 106.25 Gb/s."""
+    return payload * transcode * code if isinstance(payload, Fraction) else payload * float(transcode * code)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interconnect:
+    """One kind of link, as used by one GPU or one port.
+
+    ``lanes`` each way at ``symbol_rate`` [Bd] with ``bits_per_symbol`` (all polarisations); ``code_rate`` payload over line,
+    ``efficiency`` usable over payload. ``shared``: the lanes carry both directions in turn. ``energy`` (low, high) [J/bit] of the
+    link, both ends, the host's circuits included; ``latency`` (low, high) [s] as quoted; ``block`` [bit] that a decoder waits
+    for. ``edge`` [m] of die or package that the lanes of one GPU take. ``distance`` (low, high) [m] as quoted; ``rate`` and
+    ``cable`` name the set-up that simulates it, ``wire`` the interposer wire. ``energy`` and ``latency`` may be None: not found.
+    """
+
+    name: str
+    tier: str
+    medium: str
+    lanes: int
+    symbol_rate: float
+    modulation: str
+    bits_per_symbol: float
+    code_rate: float = 1.0
+    efficiency: float
+    efficiency_basis: str
+    energy: tuple[float, float] | None
+    energy_basis: str
+    latency: tuple[float, float] | None
+    latency_basis: str
+    block: int = 0
+    edge: float | None = None
+    edge_basis: str = "unknown"
+    distance: tuple[float, float]
+    delay: float
+    shared: bool = False
+    rate: str | None = None
+    cable: str | None = None
+    wire: str | None = None
+    code: str = ""
+    note: str = ""
+    source: str
+
+    def __post_init__(self) -> None:
+        check.count(self, "lanes", self.lanes, 1)
+        check.symbol_rate(self, "symbol_rate", self.symbol_rate)
+        check.between(self, "bits_per_symbol", self.bits_per_symbol, 0.1, 32)
+        for field in ("code_rate", "efficiency"):
+            check.between(self, field, getattr(self, field), 1e-3, 1)
+        for field in ("efficiency_basis", "energy_basis", "latency_basis", "edge_basis"):
+            check.one_of(self, field, getattr(self, field), BASES)
+        for field in ("energy", "latency", "distance"):
+            pair = getattr(self, field)
+            if pair is None and field != "distance":
+                continue
+            check.numbers(self, field, pair, 2)
+            if len(pair) != 2 or not 0 < pair[0] <= pair[1]:
+                raise check.fail(self, field, "a (low, high) pair above 0", pair)
+        check.count(self, "block", self.block, 0)
+        if self.edge is not None:
+            check.positive(self, "edge", self.edge, "m")
+        check.positive(self, "delay", self.delay, "s/m")
+        if (self.rate is None) != (self.cable is None):
+            raise check.fail(self, "rate and cable", "given together", (self.rate, self.cable))
+
+    @property
+    def line(self) -> float:
+        """Rate on all lanes one way [b/s]."""
+        return self.lanes * self.symbol_rate * self.bits_per_symbol
+
+    @property
+    def payload(self) -> float:
+        """One way, code and transcoding taken off [b/s]."""
+        return self.line * self.code_rate
+
+    @property
+    def usable(self) -> float:
+        """One way, protocol taken off, too [b/s]."""
+        return self.payload * self.efficiency
+
+    @property
+    def both_ways(self) -> float:
+        """Payload of both directions summed, as data sheets like to print it; of shared lanes the one there is [b/s]."""
+        return self.payload * (1 if self.shared else 2)
+
+    @property
+    def shoreline(self) -> float | None:
+        """Payload one way over the length of edge [b/s/m]."""
+        return None if self.edge is None else self.payload / self.edge
+
+    @property
+    def block_time(self) -> float:
+        """Time for the bits that the decoder waits for to arrive [s]: the least that the code adds to the latency."""
+        return self.block / self.line
+
+    def least_latency(self, length: float) -> float:
+        """Time of flight over ``length`` [m] and the wait for the code [s]; circuits and software come on top."""
+        check.not_negative("least_latency", "length", length, "m")
+        return self.delay * length + self.block_time
+
+    @property
+    def basis(self) -> str:
+        """Where the distance comes from: "simulated" or "quoted"."""
+        return "simulated" if self.rate or self.wire else "quoted"
+
+
+def _kp4(name: str, tier: str, medium: str, lanes: int, rate_gbd: float, **rest: object) -> Interconnect:
+    values: dict[str, object] = {
+        "modulation": "PAM4", "bits_per_symbol": 2, "code_rate": KP4_RATE, "block": KP4_BLOCK, "code": "2.4e-4 -> KP4 RS(544,514)",
+    }  # fmt: skip
+    return Interconnect(name=name, tier=tier, medium=medium, lanes=lanes, symbol_rate=rate_gbd * GBd, **(values | rest))  # type: ignore[arg-type]
+
+
+_PASSIVE = (10 * pJ, 10 * pJ)  # two host SerDes of about 5 pJ/bit, an estimate
+_NETWORK = (2.8 * us, 5.6 * us)  # 64 B across one and two tiers, IB and RoCE: DeepSeek ISCA'25 Table 5 [S]
+_OPTIC = {"efficiency": 0.96, "efficiency_basis": "sourced", "latency": _NETWORK, "latency_basis": "sourced", "delay": FIBRE_DELAY}
+_MODULES = "docs.nvidia.com MMS4X00-NS-T, MMS4X00-NS400 [P]; 1.6T 25-30 W: Lambda, NVIDIA [S]; host ends 5 pJ/bit each (estimate)"
+
+INTERCONNECTS = (
+    Interconnect(
+        name="HBM3E (B200)", tier="in package", medium="interposer wire", lanes=8 * 1024, symbol_rate=8 * GBd, modulation="NRZ",
+        bits_per_symbol=1, efficiency=0.9, efficiency_basis="estimate", energy=(4 * pJ, 8 * pJ), energy_basis="estimate",
+        latency=(100 * ns, 500 * ns), latency_basis="estimate", edge=8 * 11 * mm, edge_basis="estimate", distance=(1 * mm, 6 * mm),
+        delay=6.7 * ns, shared=True, wire="2x1 um", code="none on the link; ECC in the memory",
+        note="shared both ways; sold as 8 TB/s", source="stas00 accelerator chapter [S]",
+    ),
+    Interconnect(
+        name="UCIe-A x64", tier="in package", medium="interposer wire", lanes=64, symbol_rate=32 * GBd, modulation="NRZ",
+        bits_per_symbol=1, efficiency=1.0, efficiency_basis="unknown", energy=(0.25 * pJ, 0.3 * pJ), energy_basis="sourced",
+        latency=(2 * ns, 2 * ns), latency_basis="sourced", edge=0.389 * mm, edge_basis="derived", distance=(0.1 * mm, 2 * mm),
+        delay=6.7 * ns, wire="2x2 um", code="1e-15 raw", note="edge from 1.3 TB/s/mm, which counts both directions; 2 ns round trip",
+        source="Converge Digest, Hot Interconnects 2025 [S]",
+    ),
+    _kp4(
+        "NVLink 4", "scale-up", "copper in the chassis", 36, 53.125, efficiency=20.6 / 25, efficiency_basis="sourced", energy=_PASSIVE,
+        energy_basis="estimate", latency=(1.9 * us, 3.4 * us), latency_basis="sourced", distance=(0.1 * m, 1 * m), delay=COPPER_DELAY,
+        rate="100G", cable="passive", note="450 GB/s one way; 18 links of 2 lanes; line code not public, KP4 assumed (estimate)",
+        source="NCCL topo.h @5067397 [P]; stas00 network chapter [S]",
+    ),
+    _kp4(
+        "NVLink 5", "scale-up", "twinax in the rack", 36, 106.25, efficiency=40.1 / 50, efficiency_basis="sourced", energy=_PASSIVE,
+        energy_basis="estimate", latency=(1.9 * us, 3.4 * us), latency_basis="sourced", edge=52 * mm, edge_basis="estimate",
+        distance=(0.1 * m, 1 * m), delay=COPPER_DELAY, rate="200G", cable="passive",
+        note="1.8 TB/s is both directions summed; symbol rate and code not public, 802.3dj's assumed (estimate)",
+        source="NCCL topo.h @5067397 [P]; NVIDIA NVLink page; stas00 network chapter [S]",
+    ),
+    _kp4(
+        "UALink 200G x4", "scale-up", "twinax, rack to rack", 4, 106.25, efficiency=0.93, efficiency_basis="sourced", energy=_PASSIVE,
+        energy_basis="estimate", latency=(150 * ns, 250 * ns), latency_basis="sourced", distance=(0.1 * m, 2 * m), delay=COPPER_DELAY,
+        rate="200G", cable="passive", note="one station of 4 lanes; an accelerator has several; latency is the switch's, port to port",
+        source="UALink 200G 1.0: 212.5 Gb/s lanes, 93 % of peak (Converge Digest [S]); switch latency: ualinkconsortium.org [P]",
+    ),
+    _kp4(
+        "scale-up AEC", "scale-up", "retimed twinax", 36, 106.25, efficiency=40.1 / 50, efficiency_basis="estimate",
+        energy=(35 * pJ, 35 * pJ), energy_basis="estimate", latency=(1.9 * us, 3.4 * us), latency_basis="estimate",
+        distance=(1 * m, 7 * m), delay=COPPER_DELAY, rate="200G", cable="AEC",
+        note="NVLink-class lanes; 10 W an end at 800G (estimate), two host ends", source="AEC to about 7 m at 800G: trade [S]",
+    ),
+    _kp4(
+        "scale-up CPO", "scale-up", "co-packaged optics", 36, 106.25, efficiency=40.1 / 50, efficiency_basis="estimate",
+        energy=(11 * pJ, 22 * pJ), energy_basis="derived", latency=(1.9 * us, 3.4 * us), latency_basis="estimate",
+        distance=(0.5 * m, 100 * m), delay=FIBRE_DELAY, note="9 W a port; 1.6T assumed, 800G would double the energy",
+        source="NVIDIA via particle.news, notebookcheck [S]; distance: estimate",
+    ),
+    _kp4(
+        "row-scale photonic fabric", "scale-up", "optics, in-network reduction", 36, 106.25, efficiency=40.1 / 50,
+        efficiency_basis="estimate", energy=(11 * pJ, 22 * pJ), energy_basis="estimate", latency=(0.5 * us, 2 * us),
+        latency_basis="estimate", distance=(1 * m, 50 * m), delay=FIBRE_DELAY,
+        note="a scenario: NVLink-class lanes, CPO energy; no public part measured", source="estimate throughout",
+    ),
+    _kp4("400G DR4", "scale-out", "fibre, DSP module", 4, 53.125, energy=(50 * pJ, 55 * pJ), energy_basis="derived",
+         distance=(3 * m, 500 * m), source=_MODULES, **_OPTIC),
+    _kp4("800G 2xDR4", "scale-out", "fibre, DSP module", 8, 53.125, energy=(51 * pJ, 53 * pJ), energy_basis="derived",
+         distance=(3 * m, 500 * m), source=_MODULES, **_OPTIC),
+    _kp4("800G LPO", "scale-out", "fibre, linear module", 8, 53.125, energy=(30 * pJ, 33 * pJ), energy_basis="derived",
+         distance=(3 * m, 500 * m), note="no DSP in the module: the host equalises", source="8-9 W: axiomupgrades [S]", **_OPTIC),
+    _kp4("1.6T DR8", "scale-out", "fibre, DSP module", 8, 106.25, energy=(41 * pJ, 48 * pJ), energy_basis="derived",
+         distance=(3 * m, 500 * m), note="an inner code is added in the optics at 200G lanes, not counted", source=_MODULES, **_OPTIC),
+    Interconnect(
+        name="400ZR", tier="DCI", medium="coherent fibre", lanes=1, symbol_rate=59.84375 * GBd, modulation="DP-16QAM", bits_per_symbol=8,
+        code_rate=400 / 478.75, efficiency=1.0, efficiency_basis="unknown", energy=(75 * pJ, 75 * pJ), energy_basis="sourced",
+        latency=None, latency_basis="unknown", distance=(1 * km, 120 * km), delay=FIBRE_DELAY, code="1.25e-2 -> C-FEC",
+        note="478.75 Gb/s on the line; 80 km, 120 with survey; 0.49 ms per 100 km", source="Huawei OSK080N04 data page [P]; 15 W [S]",
+    ),
+    Interconnect(
+        name="800ZR", tier="DCI", medium="coherent fibre", lanes=1, symbol_rate=118.2 * GBd, modulation="DP-16QAM", bits_per_symbol=8,
+        code_rate=800 / (8 * 118.2), efficiency=1.0, efficiency_basis="unknown", energy=(75 * pJ, 75 * pJ), energy_basis="sourced",
+        latency=None, latency_basis="unknown", distance=(1 * km, 120 * km), delay=FIBRE_DELAY, code="O-FEC",
+        note="symbol rate about 118 GBd (estimate)", source="about 30 W: tarluz [S]",
+    ),
+)  # fmt: skip
+"""Every preset, shortest distance first."""
+
+
+def interconnect(name: str) -> Interconnect:
+    """The preset called ``name``; raises ValueError with the valid names."""
+    for known in INTERCONNECTS:
+        if known.name.lower() == name.strip().lower():
+            return known
+    raise ValueError(f"unknown interconnect {name!r}, known are {', '.join(i.name for i in INTERCONNECTS)}")
+
+
+LOSS_ENERGY_SLOPE, LOSS_ENERGY_AT, LOSS_ENERGY = 0.15 * pJ, 12.0, 1.1 * pJ
+"""Energy of an electrical end [J/bit per dB], and where the line starts [dB], [J/bit]."""
+
+
+def copper_energy(loss_db: float) -> float:
+    """Energy of one electrical end [J/bit] at a loss of ``loss_db`` at Nyquist: a line, an estimate.
+
+    From 1.1 pJ/bit at 12 dB (XSR at 113 Gb/s, Gangasani, IEEE SSC-L 2025 [P]) to about 5 pJ/bit at 38 dB (assumed).
+    """
+    check.not_negative("copper_energy", "loss_db", loss_db, "dB")
+    return LOSS_ENERGY + LOSS_ENERGY_SLOPE * (max(loss_db, LOSS_ENERGY_AT) - LOSS_ENERGY_AT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Medium:
+    """What a link of a lane rate can be made of: ``energy`` [J/bit] both ends or None, ``reach`` [m] where it is quoted."""
+
+    name: str
+    energy: float | None
+    energy_basis: str
+    reach: float | None
+    cable: str | None
+    source: str
+
+
+MEDIA = (
+    Medium(name="passive copper", energy=10 * pJ, energy_basis="estimate", reach=None, cable="passive", source="two host SerDes"),
+    Medium(name="ACC", energy=None, energy_basis="unknown", reach=None, cable="ACC", source="power not found"),
+    Medium(name="CPO", energy=11 * pJ, energy_basis="derived", reach=100 * m, cable=None, source="9 W at 1.6T; reach is an estimate"),
+    Medium(name="LPO", energy=31 * pJ, energy_basis="derived", reach=500 * m, cable=None, source="8-9 W at 800G; DR distance"),
+    Medium(name="AEC", energy=35 * pJ, energy_basis="estimate", reach=None, cable="AEC", source="10 W an end at 800G"),
+    Medium(name="DSP optics", energy=51 * pJ, energy_basis="derived", reach=500 * m, cable=None, source="800G 2xDR4; DR distance"),
+    Medium(name="coherent", energy=75 * pJ, energy_basis="sourced", reach=120 * km, cable=None, source="400ZR"),
+)  # fmt: skip
+"""From least to most energy per bit; ACC after what it extends."""
+
+
