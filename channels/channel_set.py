@@ -51,9 +51,9 @@ class ChannelSet:
     ) -> ChannelSet:
         """The set of the Touchstone files in ``folder``: one through file, and crosstalk files on its port map.
 
-        A name with THRU, FEXT or NEXT in it says what a file is (as do words that begin with FE or NE). Where the name does not,
-        the data do: a through path at low frequency; crosstalk that arrives with the through path is far-end, crosstalk within
-        half of its time near-end. Raises TouchstoneError without exactly one through file.
+        A name with THRU, FEXT or NEXT in it says what a file is (as do words that begin with FE or NE). Where the name does
+        not, the data do: a through path at low frequency; crosstalk that arrives with the through path is far-end, crosstalk
+        within half of its time near-end. Raises TouchstoneError without exactly one through file.
         """
         folder = Path(folder)
         if not folder.is_dir():
@@ -136,7 +136,7 @@ def _kind_by_name(path: str) -> str | None:
 
 
 def _kind(network: FileNetwork, victim: FileNetwork) -> tuple[str | None, str]:
-    """ "fext" or "next" of a crosstalk file, or None, and why."""
+    """What a crosstalk file is, "fext" or "next" or None, and why."""
     named, edge, arrival = _kind_by_name(network.path), network.report.leading_edge, victim.report.leading_edge
     by_data = None
     if edge is None or not arrival or arrival <= 0:

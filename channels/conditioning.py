@@ -104,6 +104,10 @@ class Conditioned:
 
         f = np.linspace(0, self.f_max, N_TIME + 1)
         shaped = self.response(f)[self.path] * np.exp(2j * np.pi * f * self.delay - (2 * f / self.f_max) ** 2)
+        size = np.abs(shaped)
+        if np.max(size) > DC_BLOCK > size[0] / np.max(size):  # the droop of a DC block would pass for an early edge
+            first = int(np.argmax(size >= RISING * np.max(size)))
+            shaped[:first] = size[first] * np.sign(shaped[first].real)
         step = np.cumsum(np.roll(fft.irfft(shaped), N_TIME))
         goal = level * step[np.argmax(np.abs(step))]
         k = int(np.argmax(step * np.sign(goal) >= abs(goal)))

@@ -69,7 +69,7 @@ class FileNetwork(network.MultiPort):
     @property
     def reference(self) -> float:
         """Reference of the data at the input [ohm]: differential for a pair. The natural ``z0`` to look at them."""
-        return self.two_port[1][0]
+        return port_map.references(self.data, self.port_map)[0]
 
     @property
     def two_port(self) -> tuple[np.ndarray, tuple[float, ...]]:
@@ -95,7 +95,7 @@ class FileNetwork(network.MultiPort):
         return known
 
     def _s(self, f: np.ndarray, z0: float) -> np.ndarray:
-        return _renormalised(self.conditioned, f, self.two_port[1], z0)
+        return _renormalised(self.conditioned, f, port_map.references(self.data, self.port_map), z0)
 
 
 @final

@@ -68,14 +68,16 @@ class ImportReport:
     def text(self) -> str:
         """The report for people, one thing a line."""
         m = self.port_map
-        grid = "one point" if self.n_points == 1 else f"step {self.f_step:g} Hz" if self.uniform else "non-uniform"
+        step = "non-uniform" if self.f_step is None else f"step {self.f_step / units.MHz:.6g} MHz"
+        band = f"{self.f_min / units.GHz:.6g} to {self.f_max / units.GHz:.6g} GHz"
         lines = [
-            f"{self.path}: {self.n_ports} ports, {self.n_points} points from {self.f_min:g} to {self.f_max:g} Hz, {grid}",
+            f"{self.path}: {self.n_ports} ports, {self.n_points} points from {band}, "
+            + ("one point" if self.n_points == 1 else step),
             f"references {', '.join(f'{z:g}' for z in self.reference)} ohm; S(0) {self.dc_method}",
             f"in {m.inputs[0]}, out {m.outputs[0]} ({self.map_evidence})",
         ]
         if self.delay is not None and self.leading_edge is not None:
-            lines.append(f"delay {self.delay:.4g} s, leading edge {self.leading_edge:.4g} s")
+            lines.append(f"delay {self.delay / units.ns:.4g} ns, leading edge {self.leading_edge / units.ns:.4g} ns")
         if self.n_points > 1:
             floor = "unknown" if self.noise is None else f"{units.db(self.noise.floor):.0f} dB"
             value, basis = self.phase_residual
@@ -183,10 +185,9 @@ def _step_findings(f: np.ndarray, delay: float, phase_step: float, rest_step: fl
         text = f"step {step:g} Hz: the record of {record:.3g} s is shorter than 1.5 times the delay of {delay:.3g} s"
         found.append(Finding("coarse-step", text + ", the tail wraps"))
     elif uniform and phase_step > PHASE_STEP and record < abs(delay) + TAIL:
-        text = (
-            f"step {step:g} Hz: the record of {record:.3g} s has no room for a tail; a delay of {delay:.3g} s or any multiple "
-        )
-        found.append(Finding("coarse-step", text + f"of {record:.3g} s more would look the same, and the pulse may be wrapped"))
+        text = f"step {step:g} Hz: the record of {record:.3g} s has no room for a tail; a delay of {delay:.3g} s and any "
+        text += f"multiple of {record:.3g} s more would look the same: the pulse may be wrapped"
+        found.append(Finding("coarse-step", text))
     if rest_step > PHASE_STEP:
         text = f"the phase of S21 turns by {rest_step:.2g} rad between points with the delay removed: interpolation is a guess"
         found.append(Finding("coarse-phase", text))

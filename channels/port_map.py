@@ -146,10 +146,16 @@ def modes(data: TouchstoneData, port_map: PortMap) -> tuple[network.MixedMode, t
     if not port_map.differential:
         raise check.fail("port_map.modes", "port_map", "differential", port_map)
     s, z = ends(data, port_map)
-    mean = tuple((z[i - i % 2] + z[i - i % 2 + 1]) / 2 for i in range(len(z)))
+    pairs = references(data, port_map)
+    mean = tuple(x / 2 for x in pairs for _ in range(2))
     if mean != z:
         s = network.renormalise(s, z, mean)
-    return network.mixed_mode(s, tuple(range(len(z)))), tuple(2 * x for x in mean[::2])
+    return network.mixed_mode(s, tuple(range(len(z)))), pairs
+
+
+def references(data: TouchstoneData, port_map: PortMap) -> tuple[float, ...]:
+    """Reference of each end [ohm]: that of the port, or the sum of the two of a pair."""
+    return tuple(sum(data.reference[p - 1] for p in end) for end in port_map.inputs + port_map.outputs)
 
 
 def apply(data: TouchstoneData, port_map: PortMap) -> tuple[np.ndarray, tuple[float, ...]]:

@@ -1,4 +1,4 @@
-"""How good are the data of a through path? Noise floor, a DC block and its droop, causality by Kramers-Kronig, IEEE 370 figures.
+"""How good are the data of a through path? Noise floor, DC block and droop, causality by Kramers-Kronig, IEEE 370 figures.
 
 Each measure says None, and why, where the data do not carry it. Nothing here repairs anything.
 """
@@ -21,6 +21,7 @@ SMOOTH_PHASE = 0.3  # [rad] phase step, delay removed, above which the curvature
 KK_LOSS = 10**-1.5  # Kramers-Kronig uses S21 up to 30 dB of loss: beyond, notches and what they leave decide
 KK_CLEAR = 500.0  # and as long as S21 is this far above the noise, whose phase would count
 KK_POINTS = 64
+ECHOES = 4.5  # the first echo comes after twice the delay, and must lie in the first half of the record
 TOP = 0.1  # part of the band from which the noise is taken
 
 
@@ -59,13 +60,14 @@ def noise_findings(f: np.ndarray, noise: NoiseFloor | None) -> tuple[Finding, ..
     """What to say where S21 comes within 10 dB of the noise."""
     if noise is None or noise.clear_to >= f[-1]:
         return ()
-    text = f"noise floor {units.db(noise.floor):.0f} dB: |S21| is less than 10 dB above it from {noise.clear_to / units.GHz:.4g} GHz on"
+    at = f"{noise.clear_to / units.GHz:.4g} GHz"
+    text = f"noise floor {units.db(noise.floor):.0f} dB: |S21| is less than 10 dB above it from {at} on"
     return (Finding("noise-floor", text + "; fits to the loss and return-loss measures are wrong there, pulses hardly"),)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DcBlock:
-    """A path through a capacitor. ``corner`` [Hz] of the high pass, ``droop_time`` [s] in which a level decays to 1/e of itself.
+    """A path through a capacitor. ``corner`` [Hz] of the high pass, ``droop_time`` [s] in which a level decays to 1/e.
 
     Both None where the data begin above the corner.
     """
@@ -142,6 +144,8 @@ def kramers_kronig(f: np.ndarray, transfer: np.ndarray, delay: float, noise: Noi
         return PhaseResidual(None, f"data begin {f[0] / step:.0f} steps above DC")
     if np.min(np.abs(transfer[:3])) < THROUGH:
         return PhaseResidual(None, "not a through path from DC on")
+    if 1 / step < ECHOES * abs(delay):
+        return PhaseResidual(None, f"the record of {1 / step:.3g} s is too short for echoes of a delay of {delay:.3g} s")
     low = np.abs(transfer) < max(KK_LOSS, KK_CLEAR * noise.floor)
     n = int(np.argmax(low)) if np.any(low) else f.size
     if n < KK_POINTS:
@@ -174,7 +178,7 @@ class Ieee370:
 
 
 def ieee370(f: np.ndarray, s: np.ndarray, reference: tuple[float, ...], symbol_rate: float | None = None) -> Ieee370:
-    """IEEE 370-2020 figures of a two-port ``s`` (2, 2, n_f), computed by scikit-rf (`skrf.calibration.IEEEP370_FD_QM`, ``_TD_QM``).
+    """IEEE 370-2020 figures of a two-port ``s`` (2, 2, n_f), computed by scikit-rf (``IEEEP370_FD_QM`` and ``IEEEP370_TD_QM``).
 
     With ``symbol_rate`` [Bd] also the application-based ones, for a Gaussian pulse at that rate (a few seconds). Raises
     ValueError where they cannot be had: fewer than 3 points, an uneven grid, data that end below 1.5 times the rate.

@@ -11,6 +11,7 @@ import numpy as np
 
 from channels.channel import Channel, mean_delay
 from channels.network import MultiPort
+from channels.quality import THROUGH
 from channels.touchstone_data import Finding
 from dsp import check, filters, units
 from dsp.grid import Grid
@@ -20,7 +21,7 @@ NYQUIST_MARGIN = 1.25  # the data are to reach this far beyond the Nyquist frequ
 RECEIVER = 0.75  # bandwidth of the receiver's filter in symbol rates, IEEE 802.3 f_r
 WINDOW = 16 * units.ns  # shortest window of a pulse: room for the tail of a metre of cable
 FINER = 4  # samples a Nyquist interval, so that edges are drawn and measured, not guessed
-SHORTER, CHANGE = 0.8, 0.01  # a peak that depends on the last fifth of the band by this much depends on what is missing too
+SHORTER, CHANGE = 0.8, 0.02  # a peak that depends on the last fifth of the band by this much depends on what is missing too
 ENDS = ("left", "right")
 LARGEST_STEP = 0.98  # reflections beyond this are an open or a short: the impedance is out of range
 
@@ -69,7 +70,7 @@ class ImpedanceProfile:
     """What a time-domain reflectometer shows: ``impedance`` [ohm] against round-trip ``time`` [s].
 
     Z = z0 (1 + rho) / (1 - rho) from the step response rho of the reflection at ``end``: exact up to the first mismatch, behind
-    it as an instrument shows it, with the echoes in it and the loss of the line as a rise. NaN never: beyond 0.98 it stays there.
+    it as an instrument shows it, with the echoes in it and the loss of the line as a rise. |rho| is taken as 0.98 at most.
     ``rise_time`` [s] (20 to 80 %) tells what it resolves.
     """
 
@@ -94,7 +95,7 @@ class ImpedanceProfile:
 def impedance_profile(
     part: MultiPort, *, f_max: float, duration: float, end: str = "left", z0: float = 100.0, rise_time: float | None = None
 ) -> ImpedanceProfile:
-    """Impedance profile of a two-port seen from its ``end``, the other one in ``z0`` [ohm], over ``duration`` [s] of round trip."""
+    """Impedance profile of a two-port seen from its ``end``, the other in ``z0`` [ohm], over ``duration`` [s] of round trip."""
     check.one_of("impedance_profile", "end", end, ENDS)
     if part.n_ports != 2:
         raise check.fail("impedance_profile", "part", "a two-port", f"{part.n_ports} ports")
@@ -134,12 +135,15 @@ def pulse(
 
 
 def pulse_findings(channel: Channel, symbol_rate: float, f_max: float) -> tuple[Finding, ...]:
-    """What to say of the pulse of a through path known up to ``f_max`` [Hz]: inverted, or made by the end of the band."""
+    """What to say of the pulse of a through path known up to ``f_max`` [Hz]: inverted, or made by the end of the band.
+
+    Nothing of crosstalk, whose pulse may have either sign and whose band is that of its rise.
+    """
+    if np.max(np.abs(channel.transfer(np.linspace(0, symbol_rate / 2, 65)))) < THROUGH:
+        return ()
     whole = pulse(channel, symbol_rate)
     shorter = pulse(channel, symbol_rate, f_max=SHORTER * f_max)
     height = float(np.abs(whole.samples[whole.peak]))
-    if height == 0:
-        return ()
     found = []
     if whole.polarity < 0:
         found.append(Finding("inverted", "the pulse is negative: plus and minus are exchanged at one end"))

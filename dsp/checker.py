@@ -199,14 +199,18 @@ class ErrorChecker:
 
         ``recent``: counts of the stretch left open by the block before.
         """
-        first, last = 0, self._chunk - recent[0]
-        before = recent[1]
-        while last <= wrong.size:
-            if before + np.count_nonzero(wrong[first:last]) > self.max_error_ratio * self._chunk:
-                return first, (0, 0)
-            before, first, last = 0, last, last + self._chunk
-        size = recent[0] + wrong.size if first == 0 else wrong.size - first
-        return wrong.size, (size, before + int(np.count_nonzero(wrong[first:])))
+        chunk = self._chunk
+        if recent[0] + wrong.size < chunk:
+            return wrong.size, (recent[0] + wrong.size, recent[1] + int(np.count_nonzero(wrong)))
+        head = chunk - recent[0]
+        whole = (wrong.size - head) // chunk
+        errors = np.count_nonzero(wrong[head : head + whole * chunk].reshape(whole, chunk), axis=1)
+        errors = np.append(recent[1] + np.count_nonzero(wrong[:head]), errors)
+        bad = np.flatnonzero(errors > self.max_error_ratio * chunk)
+        if bad.size:
+            return (0 if bad[0] == 0 else head + (int(bad[0]) - 1) * chunk), (0, 0)
+        rest = wrong[head + whole * chunk :]
+        return wrong.size, (rest.size, int(np.count_nonzero(rest)))
 
     def _plain(self, symbols: np.ndarray, inverted: bool, previous: int | None) -> np.ndarray:
         """Symbols the right way up and without precoding; the first is unreliable when ``previous`` is unknown."""
@@ -230,8 +234,8 @@ class ErrorChecker:
             expected = pam(4).map_bits(1 - bits).astype(np.uint8) if width == 2 else bits
         else:
             period = self._period
-            turns = np.arange(position.phase, position.phase + symbols.size) % period.size
-            expected, phase = period[turns], (position.phase + symbols.size) % period.size
+            expected = np.resize(np.roll(period, -position.phase), symbols.size)
+            phase = (position.phase + symbols.size) % period.size
         if self.precoded and position.previous is None and symbols.size:
             received = received.copy()
             received[0] = expected[0]  # decoded against an unknown symbol

@@ -874,13 +874,72 @@ def best_groups(gain: np.ndarray, n_groups: int, width: int) -> np.ndarray:
 
 
 @njit(nogil=True, cache=True)
+def greedy_groups(gain: np.ndarray, n_groups: int, width: int) -> np.ndarray:
+    """First places of ``n_groups`` windows of ``width``, the strongest first, as the task force's script chooses them.
+
+    A window gives way to the next strongest when one that begins just before it and overlaps it outranks all that do not; the
+    window right before it, when it comes first among those, is the next group.
+    """
+    n = gain.size - width + 1
+    value = np.zeros(gain.size)
+    for i in range(n):
+        for j in range(width):
+            value[i] += gain[i + j]
+    value[n:] = -np.inf
+    starts = np.full(n_groups, -1)
+    order = np.argsort(-value[:n], kind="mergesort")
+    lead = (n_groups - 1) * width + 1
+    if lead <= n and np.max(order[:lead]) == lead - 1:
+        for g in range(n_groups):
+            starts[g] = g * width
+        return starts
+    taken = np.zeros(gain.size, np.bool_)
+    follow = -1
+    for g in range(n_groups):
+        if follow >= 0:
+            start = follow
+            follow = -1
+        else:
+            order = np.argsort(-value, kind="mergesort")
+            start = order[0]
+            if g < n_groups - 1:
+                for _ in range(gain.size + 1):
+                    lowest = max(start - width + 1, 0)
+                    clash = False
+                    outside = False
+                    for k in range(gain.size):
+                        i = order[k]
+                        if i == start - width:
+                            follow = i
+                            outside = True
+                        elif lowest <= i < start and not taken[i]:
+                            clash = True
+                        elif not start <= i < start + width:
+                            outside = True
+                        if outside:
+                            break
+                    if start == lowest or follow >= 0 or not clash:
+                        break
+                    value[start] = -np.inf
+                    order = np.argsort(-value, kind="mergesort")
+                    start = order[0]
+        starts[g] = start
+        for i in range(max(start - width + 1, 0), min(start + width, gain.size)):
+            value[i] = -np.inf
+        for i in range(start, min(start + width, gain.size)):
+            taken[i] = True
+    return starts
+
+
+@njit(nogil=True, cache=True)
 def bounded_taps(
-    h: np.ndarray, main: float, low: np.ndarray, high: np.ndarray, n_groups: int, width: int, limit: float, tail: int, rss: float
-) -> np.ndarray:
+    h: np.ndarray, main: float, low: np.ndarray, high: np.ndarray, n_groups: int, width: int, limit: float, greedy: bool,
+    tail: int, rss: float,
+) -> np.ndarray:  # fmt: skip
     """Feedback taps relative to ``main`` for post-cursors ``h`` [n = 1, 2, ...]: fixed ones in limits, then floating groups.
 
     ``low``, ``high``: limits of the first taps; groups of ``width`` within +-``limit`` where they remove the most energy of the
-    rest of ``h``; taps from number ``tail`` (from 1, 0 none) on are scaled down to the root sum of squares ``rss``.
+    rest of ``h`` (``greedy``: as the script finds them); taps from number ``tail`` (from 1, 0 none) on are scaled down to the root sum of squares ``rss``.
     """
     fixed = low.size
     b = np.zeros(h.size)
@@ -892,7 +951,7 @@ def bounded_taps(
             size = abs(h[fixed + n])
             left = max(size - limit * main, 0.0)
             gain[n] = size * size - left * left
-        starts = best_groups(gain, n_groups, width)
+        starts = greedy_groups(gain, n_groups, width) if greedy else best_groups(gain, n_groups, width)
         for g in range(n_groups):
             if starts[g] >= 0:
                 for n in range(fixed + starts[g], fixed + starts[g] + width):
@@ -911,8 +970,8 @@ def bounded_taps(
 @njit(nogil=True, cache=True, fastmath=True)
 def search_dfe(
     pulse: np.ndarray, centre: int, taps: np.ndarray, before: int, m: int, low: np.ndarray, high: np.ndarray, n_post: int,
-    n_groups: int, width: int, limit: float, tail: int, rss: float, energy: np.ndarray, slopes: np.ndarray, mean_square: float,
-    jitter: float, tx_noise: float, noise: float, crosstalk: np.ndarray, share: float, floor: float,
+    n_groups: int, width: int, limit: float, greedy: bool, tail: int, rss: float, energy: np.ndarray, slopes: np.ndarray,
+    mean_square: float, jitter: float, tx_noise: float, noise: float, crosstalk: np.ndarray, share: float, floor: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
     """Figure of merit [dB] and sampling index of every transmitter setting ``taps`` (n, n_taps) for one CTLE; IEEE 802.3 93A.1.6.
 
@@ -979,7 +1038,7 @@ def search_dfe(
         least = rest + mean_square * max(total - main * main - removable, 0.0)
         if 10.0 * math.log10(signal / least) < floor:
             continue
-        b = bounded_taps(h, main, low, high, n_groups, width, limit, tail, rss)
+        b = bounded_taps(h, main, low, high, n_groups, width, limit, greedy, tail, rss)
         left = total - main * main
         for n in range(n_post):
             after = h[n] - b[n] * main
@@ -1016,3 +1075,42 @@ def walk_settings(fom: np.ndarray, low_gain: np.ndarray, gain: np.ndarray, steps
             if value > -np.inf and (best < 0 or value > fom[best // n_tx, best % n_tx]):
                 best = c * n_tx + x
     return best
+
+
+# --- optical sources (channels.vcsel) ---
+
+
+@njit(nogil=True, cache=True)
+def rate_equations(
+    current: np.ndarray, n_steps: int, h: float, state: np.ndarray, parameters: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Photon density at each sample of ``current`` by ``n_steps`` Runge-Kutta steps of length ``h``, current linear between.
+
+    ``state``: carriers, photons, current before. ``parameters``: eta/(q V), 1/tau_n, 1/tau_p, g0, N_tr, eps, Gamma, beta.
+    """
+    pump, loss_n, loss_s, gain = parameters[0], parameters[1], parameters[2], parameters[3]
+    transparency, compression, confinement, beta = parameters[4], parameters[5], parameters[6], parameters[7]
+    photons = np.empty(current.size)
+    n, s, last = state[0], state[1], state[2]
+    for i in range(current.size):
+        rise = (current[i] - last) / n_steps
+        for k in range(n_steps):
+            sum_n = 0.0
+            sum_s = 0.0
+            d_n = 0.0
+            d_s = 0.0
+            for stage in range(4):
+                share = 0.0 if stage == 0 else (1.0 if stage == 3 else 0.5)
+                weight = 1.0 if stage == 0 or stage == 3 else 2.0
+                a = n + share * h * d_n
+                b = s + share * h * d_s
+                stimulated = gain * (a - transparency) * b / (1.0 + compression * b)
+                d_n = pump * (last + (k + share) * rise) - loss_n * a - stimulated
+                d_s = confinement * (stimulated + beta * loss_n * a) - loss_s * b
+                sum_n += weight * d_n
+                sum_s += weight * d_s
+            n += h / 6.0 * sum_n
+            s = max(s + h / 6.0 * sum_s, 0.0)
+        last = current[i]
+        photons[i] = s
+    return photons, np.array([n, s, last])

@@ -121,7 +121,7 @@ def hierarchical_all_reduce(
 
 
 def all_to_all(size: float, n: npt.ArrayLike, domain: int, up: float, nic: float, hop: float = 0.0) -> np.ndarray:
-    """All-to-all of S per GPU: (n-1)/n S over the scale-up port, of which (1-1/k) S leaves the domain through the GPU's own NIC.
+    """All-to-all of S per GPU: (n-1)/n S over the scale-up port, of which (1-1/k) S leaves the domain by the GPU's own NIC.
 
     The slower of the two counts; ``hop`` is paid log2 n times.
     """
@@ -134,7 +134,7 @@ def all_to_all(size: float, n: npt.ArrayLike, domain: int, up: float, nic: float
 def nccl_ring(
     collective: str, size: float, n: int, nodes: int, bandwidth: float, protocols: Sequence[Protocol] = RING_PROTOCOLS
 ) -> tuple[float, str]:
-    """Time [s] and protocol of the quickest ring by NCCL's own constants: start, hops, and the share of a transfer that is data.
+    """Time [s] and protocol of the quickest ring by NCCL's own constants: start, hops, the share of a transfer that is data.
 
     Its limits per channel are left out.
     """

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from dsp import check
 from dsp.units import GBd, km, m, mm, ns, pJ, us
@@ -16,10 +17,10 @@ TRANSCODE = Fraction(257, 256)
 KP4_OVERHEAD = Fraction(544, 514)
 KP4_RATE = float(1 / (TRANSCODE * KP4_OVERHEAD))
 """Payload over line of an Ethernet lane: 256B/257B and RS(544,514), IEEE 802.3 Clauses 119 and 161."""
-KP4_BLOCK = 2 * 5440
-"""Bits of the two interleaved code words that must arrive before the first is decoded, 400GBASE-R (Clause 119)."""
-FIBRE_DELAY, COPPER_DELAY = 4.9 * ns, 4.6 * ns
-"""Time of flight [s/m]: fibre of group index 1.47; foamed twinax at 0.73 of the speed of light."""
+CODE_WORD = 5440
+"""Bits of a KP4 word; 400GBASE-R interleaves two, 800GBASE-R four: all must arrive before the first is decoded."""
+FIBRE_DELAY, COPPER_DELAY, INTERPOSER_DELAY = 4.9 * ns, 4.6 * ns, 8.5 * ns
+"""Time of flight [s/m]: fibre of group index 1.47; foamed twinax at 0.73 c; sqrt(L C) of the catalogue's interposer wire."""
 
 
 def line_rate(payload: Fraction | float, transcode: Fraction = TRANSCODE, code: Fraction = KP4_OVERHEAD) -> Fraction | float:
@@ -31,11 +32,12 @@ def line_rate(payload: Fraction | float, transcode: Fraction = TRANSCODE, code: 
 class Interconnect:
     """One kind of link, as used by one GPU or one port.
 
-    ``lanes`` each way at ``symbol_rate`` [Bd] with ``bits_per_symbol`` (all polarisations); ``code_rate`` payload over line,
-    ``efficiency`` usable over payload. ``shared``: the lanes carry both directions in turn. ``energy`` (low, high) [J/bit] of the
-    link, both ends, the host's circuits included; ``latency`` (low, high) [s] as quoted; ``block`` [bit] that a decoder waits
-    for. ``edge`` [m] of die or package that the lanes of one GPU take. ``distance`` (low, high) [m] as quoted; ``rate`` and
-    ``cable`` name the set-up that simulates it, ``wire`` the interposer wire. ``energy`` and ``latency`` may be None: not found.
+    ``lanes`` each way at ``symbol_rate`` [Bd] with ``bits_per_symbol`` (all polarisations), bundled in links of
+    ``lanes_per_link``; ``code_rate`` payload over line, ``efficiency`` usable over payload. ``shared``: the lanes carry both
+    directions in turn. ``energy`` (low, high) [J/bit] of the link, both ends with the host's circuits; ``latency`` (low, high)
+    [s] as quoted; ``block`` [bit] of a link that its decoder waits for. ``edge`` [m] of die or package that the lanes of one
+    GPU take. ``distance`` (low, high) [m] as quoted; ``rate`` and ``cable`` name the set-up that simulates it, ``wire`` the
+    interposer wire. ``energy``, ``latency`` and ``edge`` may be None: not found.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Interconnect:
     energy_basis: str
     latency: tuple[float, float] | None
     latency_basis: str
+    lanes_per_link: int | None = None
     block: int = 0
     edge: float | None = None
     edge_basis: str = "unknown"
@@ -67,6 +70,8 @@ class Interconnect:
 
     def __post_init__(self) -> None:
         check.count(self, "lanes", self.lanes, 1)
+        if self.lanes_per_link is not None:
+            check.count(self, "lanes_per_link", self.lanes_per_link, 1, self.lanes)
         check.symbol_rate(self, "symbol_rate", self.symbol_rate)
         check.between(self, "bits_per_symbol", self.bits_per_symbol, 0.1, 32)
         for field in ("code_rate", "efficiency"):
@@ -115,7 +120,7 @@ class Interconnect:
     @property
     def block_time(self) -> float:
         """Time for the bits that the decoder waits for to arrive [s]: the least that the code adds to the latency."""
-        return self.block / self.line
+        return self.block / self.line * self.lanes / (self.lanes_per_link or self.lanes)
 
     def least_latency(self, length: float) -> float:
         """Time of flight over ``length`` [m] and the wait for the code [s]; circuits and software come on top."""
@@ -128,89 +133,109 @@ class Interconnect:
         return "simulated" if self.rate or self.wire else "quoted"
 
 
-def _kp4(name: str, tier: str, medium: str, lanes: int, rate_gbd: float, **rest: object) -> Interconnect:
-    values: dict[str, object] = {
-        "modulation": "PAM4", "bits_per_symbol": 2, "code_rate": KP4_RATE, "block": KP4_BLOCK, "code": "2.4e-4 -> KP4 RS(544,514)",
-    }  # fmt: skip
-    return Interconnect(name=name, tier=tier, medium=medium, lanes=lanes, symbol_rate=rate_gbd * GBd, **(values | rest))  # type: ignore[arg-type]
+SOURCED, DERIVED, ESTIMATE, UNKNOWN = BASES
 
 
-_PASSIVE = (10 * pJ, 10 * pJ)  # two host SerDes of about 5 pJ/bit, an estimate
-_NETWORK = (2.8 * us, 5.6 * us)  # 64 B across one and two tiers, IB and RoCE: DeepSeek ISCA'25 Table 5 [S]
-_OPTIC = {"efficiency": 0.96, "efficiency_basis": "sourced", "latency": _NETWORK, "latency_basis": "sourced", "delay": FIBRE_DELAY}
-_MODULES = "docs.nvidia.com MMS4X00-NS-T, MMS4X00-NS400 [P]; 1.6T 25-30 W: Lambda, NVIDIA [S]; host ends 5 pJ/bit each (estimate)"
+def _kp4(
+    name: str, tier: str, medium: str, lanes: int, symbol_rate: float, lanes_per_link: int, words: int,
+    distance: tuple[float, float], **rest: Any,
+) -> Interconnect:  # fmt: skip
+    """PAM4 behind RS(544,514), ``words`` of 5440 bits interleaved in a link."""
+    return Interconnect(
+        name=name, tier=tier, medium=medium, lanes=lanes, symbol_rate=symbol_rate, modulation="PAM4", bits_per_symbol=2,
+        code_rate=KP4_RATE, lanes_per_link=lanes_per_link, block=words * CODE_WORD, code="2.4e-4 -> KP4 RS(544,514)",
+        distance=distance, **rest,
+    )  # fmt: skip
+
+
+_COPPER: dict[str, Any] = {"energy": (10 * pJ, 10 * pJ), "energy_basis": ESTIMATE, "delay": COPPER_DELAY}
+"""Energy: two host SerDes of about 5 pJ/bit, an estimate."""
+_NVLINK: dict[str, Any] = {"latency": (1.9 * us, 3.4 * us), "latency_basis": SOURCED, "efficiency_basis": SOURCED}
+"""Latency: a hop in NCCL's software, tuning.cc @5067397 [P]."""
+_LIKE: dict[str, Any] = {
+    "latency": (1.9 * us, 3.4 * us), "latency_basis": ESTIMATE, "efficiency": 40.1 / 50, "efficiency_basis": ESTIMATE,
+}  # fmt: skip
+"""As NVLink 5, an estimate."""
+_OPTIC: dict[str, Any] = {
+    "efficiency": 0.96, "efficiency_basis": SOURCED, "latency": (2.8 * us, 5.6 * us), "latency_basis": SOURCED,
+    "delay": FIBRE_DELAY, "energy_basis": DERIVED,
+}  # fmt: skip
+"""Latency: 64 B across one and two tiers, IB and RoCE, DeepSeek ISCA'25 Table 5 [S]."""
+_MODULES = "docs.nvidia.com MMS4X00-NS-T and -NS400 [P]; 1.6T 25-30 W: Lambda, NVIDIA [S]; host ends 5 pJ/bit (estimate)"
+_SLOW, _FAST = 53.125 * GBd, 106.25 * GBd
+_DR = (3 * m, 500 * m)
 
 INTERCONNECTS = (
     Interconnect(
-        name="HBM3E (B200)", tier="in package", medium="interposer wire", lanes=8 * 1024, symbol_rate=8 * GBd, modulation="NRZ",
-        bits_per_symbol=1, efficiency=0.9, efficiency_basis="estimate", energy=(4 * pJ, 8 * pJ), energy_basis="estimate",
-        latency=(100 * ns, 500 * ns), latency_basis="estimate", edge=8 * 11 * mm, edge_basis="estimate", distance=(1 * mm, 6 * mm),
-        delay=6.7 * ns, shared=True, wire="2x1 um", code="none on the link; ECC in the memory",
-        note="shared both ways; sold as 8 TB/s", source="stas00 accelerator chapter [S]",
+        name="HBM3E (B200)", tier="in package", medium="interposer wire", lanes=8 * 1024, symbol_rate=8 * GBd,
+        modulation="NRZ", bits_per_symbol=1, efficiency=0.9, efficiency_basis=ESTIMATE, energy=(4 * pJ, 8 * pJ),
+        energy_basis=ESTIMATE, latency=(100 * ns, 500 * ns), latency_basis=ESTIMATE, edge=8 * 11 * mm, edge_basis=ESTIMATE,
+        distance=(1 * mm, 6 * mm), delay=INTERPOSER_DELAY, shared=True, wire="2x1 um", code="none on the link; ECC in memory",
+        note="shared both ways; sold as 8 TB/s", source="8 stacks of 1024 pins: stas00 accelerator chapter [S]",
     ),
     Interconnect(
         name="UCIe-A x64", tier="in package", medium="interposer wire", lanes=64, symbol_rate=32 * GBd, modulation="NRZ",
-        bits_per_symbol=1, efficiency=1.0, efficiency_basis="unknown", energy=(0.25 * pJ, 0.3 * pJ), energy_basis="sourced",
-        latency=(2 * ns, 2 * ns), latency_basis="sourced", edge=0.389 * mm, edge_basis="derived", distance=(0.1 * mm, 2 * mm),
-        delay=6.7 * ns, wire="2x2 um", code="1e-15 raw", note="edge from 1.3 TB/s/mm, which counts both directions; 2 ns round trip",
+        bits_per_symbol=1, efficiency=1.0, efficiency_basis=UNKNOWN, energy=(0.25 * pJ, 0.3 * pJ), energy_basis=SOURCED,
+        latency=(2 * ns, 2 * ns), latency_basis=SOURCED, edge=0.389 * mm, edge_basis=DERIVED, distance=(0.1 * mm, 2 * mm),
+        delay=INTERPOSER_DELAY, wire="2x2 um", code="1e-15 raw",
+        note="edge from 1.3 TB/s/mm, which counts both directions; 2 ns round trip",
         source="Converge Digest, Hot Interconnects 2025 [S]",
     ),
     _kp4(
-        "NVLink 4", "scale-up", "copper in the chassis", 36, 53.125, efficiency=20.6 / 25, efficiency_basis="sourced", energy=_PASSIVE,
-        energy_basis="estimate", latency=(1.9 * us, 3.4 * us), latency_basis="sourced", distance=(0.1 * m, 1 * m), delay=COPPER_DELAY,
-        rate="100G", cable="passive", note="450 GB/s one way; 18 links of 2 lanes; line code not public, KP4 assumed (estimate)",
-        source="NCCL topo.h @5067397 [P]; stas00 network chapter [S]",
+        "NVLink 4", "scale-up", "copper in the chassis", 36, _SLOW, 2, 1, (0.1 * m, 1 * m), efficiency=20.6 / 25,
+        rate="100G", cable="passive", note="18 links of 2 lanes; the line code is not public, KP4 assumed (estimate)",
+        source="NCCL topo.h @5067397 [P]; stas00 network chapter [S]", **_COPPER, **_NVLINK,
     ),
     _kp4(
-        "NVLink 5", "scale-up", "twinax in the rack", 36, 106.25, efficiency=40.1 / 50, efficiency_basis="sourced", energy=_PASSIVE,
-        energy_basis="estimate", latency=(1.9 * us, 3.4 * us), latency_basis="sourced", edge=52 * mm, edge_basis="estimate",
-        distance=(0.1 * m, 1 * m), delay=COPPER_DELAY, rate="200G", cable="passive",
-        note="1.8 TB/s is both directions summed; symbol rate and code not public, 802.3dj's assumed (estimate)",
-        source="NCCL topo.h @5067397 [P]; NVIDIA NVLink page; stas00 network chapter [S]",
+        "NVLink 5", "scale-up", "twinax in the rack", 36, _FAST, 2, 1, (0.1 * m, 1 * m), efficiency=40.1 / 50,
+        edge=52 * mm, edge_basis=ESTIMATE, rate="200G", cable="passive",
+        note="1.8 TB/s is both directions summed; symbol rate and code are not public, 802.3dj's assumed (estimate)",
+        source="NCCL topo.h @5067397 [P]; NVIDIA NVLink page, stas00 network chapter [S]", **_COPPER, **_NVLINK,
     ),
     _kp4(
-        "UALink 200G x4", "scale-up", "twinax, rack to rack", 4, 106.25, efficiency=0.93, efficiency_basis="sourced", energy=_PASSIVE,
-        energy_basis="estimate", latency=(150 * ns, 250 * ns), latency_basis="sourced", distance=(0.1 * m, 2 * m), delay=COPPER_DELAY,
-        rate="200G", cable="passive", note="one station of 4 lanes; an accelerator has several; latency is the switch's, port to port",
-        source="UALink 200G 1.0: 212.5 Gb/s lanes, 93 % of peak (Converge Digest [S]); switch latency: ualinkconsortium.org [P]",
+        "UALink 200G x4", "scale-up", "twinax between racks", 4, _FAST, 4, 2, (0.1 * m, 2 * m), efficiency=0.93,
+        efficiency_basis=SOURCED, latency=(150 * ns, 250 * ns), latency_basis=SOURCED, rate="200G", cable="passive",
+        note="one station of 4 lanes, an accelerator has several; latency of the switch, port to port; 2 words (estimate)",
+        source="UALink 200G 1.0: 212.5 Gb/s, 93 %, Converge Digest [S]; latency: ualinkconsortium.org [P]", **_COPPER,
     ),
     _kp4(
-        "scale-up AEC", "scale-up", "retimed twinax", 36, 106.25, efficiency=40.1 / 50, efficiency_basis="estimate",
-        energy=(35 * pJ, 35 * pJ), energy_basis="estimate", latency=(1.9 * us, 3.4 * us), latency_basis="estimate",
-        distance=(1 * m, 7 * m), delay=COPPER_DELAY, rate="200G", cable="AEC",
-        note="NVLink-class lanes; 10 W an end at 800G (estimate), two host ends", source="AEC to about 7 m at 800G: trade [S]",
+        "scale-up AEC", "scale-up", "retimed twinax", 36, _FAST, 2, 1, (1 * m, 7 * m), energy=(35 * pJ, 35 * pJ),
+        energy_basis=ESTIMATE, delay=COPPER_DELAY, rate="200G", cable="AEC",
+        note="NVLink-class lanes; 10 W an end at 800G (estimate), two host ends",
+        source="AEC to about 7 m at 800G: trade [S]", **_LIKE,
     ),
     _kp4(
-        "scale-up CPO", "scale-up", "co-packaged optics", 36, 106.25, efficiency=40.1 / 50, efficiency_basis="estimate",
-        energy=(11 * pJ, 22 * pJ), energy_basis="derived", latency=(1.9 * us, 3.4 * us), latency_basis="estimate",
-        distance=(0.5 * m, 100 * m), delay=FIBRE_DELAY, note="9 W a port; 1.6T assumed, 800G would double the energy",
-        source="NVIDIA via particle.news, notebookcheck [S]; distance: estimate",
+        "scale-up CPO", "scale-up", "co-packaged optics", 36, _FAST, 2, 1, (0.5 * m, 100 * m), energy=(11 * pJ, 22 * pJ),
+        energy_basis=DERIVED, delay=FIBRE_DELAY, note="9 W a port: 1.6T assumed, 800G would double the energy",
+        source="NVIDIA via particle.news, notebookcheck [S]; distance is an estimate", **_LIKE,
     ),
     _kp4(
-        "row-scale photonic fabric", "scale-up", "optics, in-network reduction", 36, 106.25, efficiency=40.1 / 50,
-        efficiency_basis="estimate", energy=(11 * pJ, 22 * pJ), energy_basis="estimate", latency=(0.5 * us, 2 * us),
-        latency_basis="estimate", distance=(1 * m, 50 * m), delay=FIBRE_DELAY,
-        note="a scenario: NVLink-class lanes, CPO energy; no public part measured", source="estimate throughout",
+        "row-scale photonic fabric", "scale-up", "optics, in-network sums", 36, _FAST, 2, 1, (1 * m, 50 * m),
+        energy=(11 * pJ, 22 * pJ), energy_basis=ESTIMATE, delay=FIBRE_DELAY,
+        note="a scenario: NVLink-class lanes, energy of CPO; no part measured", source="estimate throughout", **_LIKE,
     ),
-    _kp4("400G DR4", "scale-out", "fibre, DSP module", 4, 53.125, energy=(50 * pJ, 55 * pJ), energy_basis="derived",
-         distance=(3 * m, 500 * m), source=_MODULES, **_OPTIC),
-    _kp4("800G 2xDR4", "scale-out", "fibre, DSP module", 8, 53.125, energy=(51 * pJ, 53 * pJ), energy_basis="derived",
-         distance=(3 * m, 500 * m), source=_MODULES, **_OPTIC),
-    _kp4("800G LPO", "scale-out", "fibre, linear module", 8, 53.125, energy=(30 * pJ, 33 * pJ), energy_basis="derived",
-         distance=(3 * m, 500 * m), note="no DSP in the module: the host equalises", source="8-9 W: axiomupgrades [S]", **_OPTIC),
-    _kp4("1.6T DR8", "scale-out", "fibre, DSP module", 8, 106.25, energy=(41 * pJ, 48 * pJ), energy_basis="derived",
-         distance=(3 * m, 500 * m), note="an inner code is added in the optics at 200G lanes, not counted", source=_MODULES, **_OPTIC),
-    Interconnect(
-        name="400ZR", tier="DCI", medium="coherent fibre", lanes=1, symbol_rate=59.84375 * GBd, modulation="DP-16QAM", bits_per_symbol=8,
-        code_rate=400 / 478.75, efficiency=1.0, efficiency_basis="unknown", energy=(75 * pJ, 75 * pJ), energy_basis="sourced",
-        latency=None, latency_basis="unknown", distance=(1 * km, 120 * km), delay=FIBRE_DELAY, code="1.25e-2 -> C-FEC",
-        note="478.75 Gb/s on the line; 80 km, 120 with survey; 0.49 ms per 100 km", source="Huawei OSK080N04 data page [P]; 15 W [S]",
+    _kp4("400G DR4", "scale-out", "fibre, DSP", 4, _SLOW, 4, 2, _DR, energy=(50 * pJ, 55 * pJ), source=_MODULES, **_OPTIC),
+    _kp4("800G 2xDR4", "scale-out", "fibre, DSP", 8, _SLOW, 8, 4, _DR, energy=(51 * pJ, 53 * pJ), source=_MODULES, **_OPTIC),
+    _kp4(
+        "800G LPO", "scale-out", "fibre, linear", 8, _SLOW, 8, 4, _DR, energy=(30 * pJ, 33 * pJ),
+        note="no DSP in the module: the host equalises", source="8-9 W: axiomupgrades [S]", **_OPTIC,
+    ),
+    _kp4(
+        "1.6T DR8", "scale-out", "fibre, DSP", 8, _FAST, 8, 4, _DR, energy=(41 * pJ, 48 * pJ),
+        note="the inner code that optics add at 200G lanes is not counted", source=_MODULES, **_OPTIC,
     ),
     Interconnect(
-        name="800ZR", tier="DCI", medium="coherent fibre", lanes=1, symbol_rate=118.2 * GBd, modulation="DP-16QAM", bits_per_symbol=8,
-        code_rate=800 / (8 * 118.2), efficiency=1.0, efficiency_basis="unknown", energy=(75 * pJ, 75 * pJ), energy_basis="sourced",
-        latency=None, latency_basis="unknown", distance=(1 * km, 120 * km), delay=FIBRE_DELAY, code="O-FEC",
-        note="symbol rate about 118 GBd (estimate)", source="about 30 W: tarluz [S]",
+        name="400ZR", tier="DCI", medium="coherent fibre", lanes=1, symbol_rate=59.84375 * GBd, modulation="DP-16QAM",
+        bits_per_symbol=8, code_rate=400 / 478.75, efficiency=1.0, efficiency_basis=UNKNOWN, energy=(75 * pJ, 75 * pJ),
+        energy_basis=SOURCED, latency=None, latency_basis=UNKNOWN, distance=(1 * km, 120 * km), delay=FIBRE_DELAY,
+        code="1.25e-2 -> C-FEC", note="478.75 Gb/s on the line; 80 km, 120 km with survey",
+        source="Huawei OSK080N04 data page [P]; 15 W: lanode [S]",
+    ),
+    Interconnect(
+        name="800ZR", tier="DCI", medium="coherent fibre", lanes=1, symbol_rate=118.2 * GBd, modulation="DP-16QAM",
+        bits_per_symbol=8, code_rate=800 / (8 * 118.2), efficiency=1.0, efficiency_basis=UNKNOWN, energy=(75 * pJ, 75 * pJ),
+        energy_basis=SOURCED, latency=None, latency_basis=UNKNOWN, distance=(1 * km, 120 * km), delay=FIBRE_DELAY,
+        code="O-FEC", note="symbol rate about 118 GBd (estimate)", source="about 30 W: tarluz [S]",
     ),
 )  # fmt: skip
 """Every preset, shortest distance first."""
@@ -250,14 +275,12 @@ class Medium:
 
 
 MEDIA = (
-    Medium(name="passive copper", energy=10 * pJ, energy_basis="estimate", reach=None, cable="passive", source="two host SerDes"),
-    Medium(name="ACC", energy=None, energy_basis="unknown", reach=None, cable="ACC", source="power not found"),
-    Medium(name="CPO", energy=11 * pJ, energy_basis="derived", reach=100 * m, cable=None, source="9 W at 1.6T; reach is an estimate"),
-    Medium(name="LPO", energy=31 * pJ, energy_basis="derived", reach=500 * m, cable=None, source="8-9 W at 800G; DR distance"),
-    Medium(name="AEC", energy=35 * pJ, energy_basis="estimate", reach=None, cable="AEC", source="10 W an end at 800G"),
-    Medium(name="DSP optics", energy=51 * pJ, energy_basis="derived", reach=500 * m, cable=None, source="800G 2xDR4; DR distance"),
-    Medium(name="coherent", energy=75 * pJ, energy_basis="sourced", reach=120 * km, cable=None, source="400ZR"),
+    Medium(name="passive copper", energy=10 * pJ, energy_basis=ESTIMATE, reach=None, cable="passive", source="two host SerDes"),
+    Medium(name="ACC", energy=None, energy_basis=UNKNOWN, reach=None, cable="ACC", source="power not found"),
+    Medium(name="CPO", energy=11 * pJ, energy_basis=DERIVED, reach=100 * m, cable=None, source="9 W at 1.6T; reach estimated"),
+    Medium(name="LPO", energy=31 * pJ, energy_basis=DERIVED, reach=500 * m, cable=None, source="8-9 W at 800G; DR distance"),
+    Medium(name="AEC", energy=35 * pJ, energy_basis=ESTIMATE, reach=None, cable="AEC", source="10 W an end at 800G"),
+    Medium(name="DSP optics", energy=51 * pJ, energy_basis=DERIVED, reach=500 * m, cable=None, source="800G 2xDR4"),
+    Medium(name="coherent", energy=75 * pJ, energy_basis=SOURCED, reach=120 * km, cable=None, source="400ZR"),
 )  # fmt: skip
 """From least to most energy per bit; ACC after what it extends."""
-
-

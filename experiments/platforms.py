@@ -83,8 +83,11 @@ def platform(name: str) -> Platform:
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """How NCCL moves a ring step: time of a hop inside the scale-up domain and across the network [s], the share of a
-    transfer that is data, and the time to start [s]."""
+    """How NCCL moves a ring step.
+
+    ``hop`` inside the scale-up domain and ``network_hop`` across the network [s]; ``share`` of a transfer that is data;
+    ``start`` [s] of the collective.
+    """
 
     name: str
     hop: float

@@ -11,11 +11,11 @@ import numpy as np
 from channels.catalog import INTERPOSERS
 from channels.interposer import InterposerChannel, worst_eye
 from dsp import check, fec
-from dsp.units import db, mm
+from dsp.units import db, fF, mm
 from serdes.link import Link, RetimedLink
 from serdes.metrics import symbol_error_ratio
 from serdes.reach import reach, settle
-from serdes.setups import setup
+from serdes.setups import Setup, setup
 
 CABLES = ("passive", "ACC", "AEC")
 BRACKET = (0.05, 40.0)
@@ -95,7 +95,7 @@ def post_fec(
 
 def _maker(
     rate: str, cable: str, hosts: tuple[str, str], gauge: int
-) -> tuple[Callable[[float], Link | RetimedLink], object, tuple[str, str] | None]:
+) -> tuple[Callable[[float], Link | RetimedLink], Setup, tuple[str, str] | None]:
     check.one_of("copper_reach", "cable", cable, CABLES)
     s = setup(rate)
     pair = hosts if s.has_host_classes else None
@@ -109,8 +109,8 @@ EYE_LIMIT = 0.3
 
 @functools.cache
 def interposer_reach(
-    symbol_rate: float, wire: str = "2x1 um", coupling: float = 0.15, driver_resistance: float = 40.0, tx_capacitance: float = 250e-15,
-    rx_capacitance: float = 300e-15, eye: float = EYE_LIMIT,
+    symbol_rate: float, wire: str = "2x1 um", coupling: float = 0.15, tx_capacitance: float = 250 * fF,
+    rx_capacitance: float = 300 * fF, eye: float = EYE_LIMIT,
 ) -> float:  # fmt: skip
     """Length [m] at which the worst eye of the middle of three wires, neighbours switching, shrinks to ``eye`` of the swing.
 
@@ -125,8 +125,7 @@ def interposer_reach(
     def spare(length: float) -> float:
         wires = replace(INTERPOSERS[wire].value, length=length, n_wires=3, coupling=coupling)
         channel = InterposerChannel(
-            wires=wires, driven=1, observed=1, driver_resistance=driver_resistance, tx_capacitance=tx_capacitance,
-            rx_capacitance=rx_capacitance,
+            wires=wires, driven=1, observed=1, tx_capacitance=tx_capacitance, rx_capacitance=rx_capacitance
         )  # fmt: skip
         return worst_eye(channel, symbol_rate, with_crosstalk=True) - eye
 

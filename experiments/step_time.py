@@ -40,7 +40,9 @@ def gradient_size(parameters: float, bytes_each: float = 2.0) -> float:
     return parameters * bytes_each * byte
 
 
-def data_parallel_volume(parameters: float, n: npt.ArrayLike, bytes_each: float = 2.0, scheme: str = "data parallel") -> np.ndarray:
+def data_parallel_volume(
+    parameters: float, n: npt.ArrayLike, bytes_each: float = 2.0, scheme: str = "data parallel"
+) -> np.ndarray:
     """What each GPU sends in a step [bits]: 2(N-1)/N P b, and half as much again with ZeRO-3."""
     check.one_of("data_parallel_volume", "scheme", scheme, tuple(VOLUMES))
     return VOLUMES[scheme] * bus_factor("all-reduce", n) * gradient_size(parameters, bytes_each)
@@ -99,7 +101,9 @@ def pipeline_bubble(stages: int, microbatches: int, interleave: int = 1) -> floa
     return (stages - 1) / (interleave * microbatches)
 
 
-def expert_volume(tokens: float, experts: float, hidden: int, layers: int, bytes_dispatch: float, bytes_combine: float) -> float:
+def expert_volume(
+    tokens: float, experts: float, hidden: int, layers: int, bytes_dispatch: float, bytes_combine: float
+) -> float:
     """What each GPU sends for a mixture of experts [bits]: each token to ``experts`` experts and back, in every layer."""
     _all_positive("expert_volume", tokens=tokens, experts=experts, hidden=hidden, layers=layers,
                   bytes_dispatch=bytes_dispatch, bytes_combine=bytes_combine)  # fmt: skip

@@ -156,7 +156,7 @@ def feedback_taps(sheet: Sheet, cursors: np.ndarray, main: float) -> np.ndarray:
 
     return kernels.bounded_taps(
         np.ascontiguousarray(cursors, float), float(main), np.array(sheet.b_min, float), np.array(sheet.b_max, float),
-        sheet.N_bg, sheet.N_bf, sheet.bmaxg, sheet.N_tail_start, sheet.B_float_RSS_MAX,
+        sheet.N_bg, sheet.N_bf, sheet.bmaxg, sheet.floating == "greedy", sheet.N_tail_start, sheet.B_float_RSS_MAX,
     )  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def figures(
         x = padded(sheet, pulse_behind_ctle(sheet, thru.impulse, g, g2))
         fom[c], at[c] = kernels.search_dfe(
             x, int(np.argmax(x)), taps, before, sheet.M, low, high, span(sheet), sheet.N_bg, sheet.N_bf, sheet.bmaxg,
-            sheet.N_tail_start, sheet.B_float_RSS_MAX, phase_products(sheet, x, taps.shape[1]),
+            sheet.floating == "greedy", sheet.N_tail_start, sheet.B_float_RSS_MAX, phase_products(sheet, x, taps.shape[1]),
             phase_products(sheet, slope_of(sheet, x), taps.shape[1]), sheet.mean_square, jitter, 10 ** (-sheet.SNR_TX / 10),
             receiver_noise(sheet, thru.f, g, g2), crosstalk.variance(g, g2), sheet.R_LM / (sheet.L - 1),
             -np.inf if sheet.Local_Search else best,

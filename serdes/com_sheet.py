@@ -18,6 +18,8 @@ from dsp import check
 MLSD_FORMS = ("none", "D3.3", "r4.50", "r4.50 U1")
 TX_NOISE = ("D3.3", "d0.2")
 CROSSTALK = ("power sum", "worst phase")
+FLOATING = ("greedy", "best")
+PDF = ("exact", "bins")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,8 +113,9 @@ class Sheet:
     receiver), each one value a die stage; ``C_b``, ``C_p``, ``R_d``: (transmitter, receiver). ``G_Qual``/``G2_Qual``: which
     g_DC go with which g_DC2, empty for all. ``N_fix`` 0: no receiver FFE, the fixed equaliser of Annex 93A; else the receiver
     of Annex 178A with ``N_fix`` taps, ``d_w`` of them before the main one, floating groups up to ``N_max``. ``S_tn``: which
-    definition of the transmitter noise spectrum, ``crosstalk``: of sigma_XT in the search. ``mlsd``: form of the sequence
-    detector. ``sample_adjustment`` [samples]: sampling phases searched about the peak (Annex 178A). ``T_O`` 0: COM; else VEC
+    definition of the transmitter noise spectrum, ``pdf``: the exact law or the bins of the script, ``crosstalk``: of sigma_XT in the search. ``mlsd``: form of the sequence
+    detector. ``floating``: how groups of feedback taps are placed, as the script does or with the most energy removed.
+    ``sample_adjustment`` [samples]: sampling phases searched about the peak (Annex 178A). ``T_O`` 0: COM; else VEC
     and VEO from a window of +-T_O with Gaussian weight ``sigma_r``. ``Local_Search``: 0 every setting; n: the task force's
     search, which skips what is more than n steps from the best so far.
     """
@@ -159,6 +162,7 @@ class Sheet:
     N_bf: int = 3
     N_f: int = 0
     bmaxg: float = 0.2
+    floating: str = "greedy"
     N_tail_start: int = 0
     B_float_RSS_MAX: float = 0.0
     d_w: int = 0
@@ -179,6 +183,7 @@ class Sheet:
     P_qc: float = 1e-7
     S_tn: str = "D3.3"
     crosstalk: str = "power sum"
+    pdf: str = "exact"
     mlsd: str = "none"
     Delta_COM: float = 3.0
     COM_min: float = 3.0
@@ -223,7 +228,7 @@ class Sheet:
             check.numbers(self, field, getattr(self, field), 1)
             for value in getattr(self, field):
                 check.between(self, field, value, -60, 20, "dB")
-        for field, choices in (("S_tn", TX_NOISE), ("crosstalk", CROSSTALK), ("mlsd", MLSD_FORMS)):
+        for field, choices in (("S_tn", TX_NOISE), ("crosstalk", CROSSTALK), ("mlsd", MLSD_FORMS), ("floating", FLOATING), ("pdf", PDF)):
             check.one_of(self, field, getattr(self, field), choices)
         check.instance(self, "Tukey", self.Tukey, bool)
         self._check_network()

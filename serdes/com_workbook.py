@@ -256,7 +256,7 @@ def _equalisers(k: _Reader, values: dict[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {
         "c_pre": tuple(pre), "c_post": tuple(post), "g_DC": k.list("g_DC"), "g_DC2": k.list("g_DC_HP", 0.0), "b_max": high,
         "b_min": limits("b_min", -high[0] if high else 0.0, f"[{' '.join(str(-b) for b in high[1:])}]" if n_b > 1 else 0.0),
-        "S_tn": "d0.2",
+        "S_tn": "d0.2", "pdf": "bins",
     }  # fmt: skip
     if "G_Qual" in k.keywords:
         made["G_Qual"] = tuple((float(a), float(b)) for a, b in k.array("G_Qual"))

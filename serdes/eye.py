@@ -88,10 +88,12 @@ class Eye:
 
     def bathtub(self, opening: int) -> np.ndarray:
         """Probability that a symbol beside the opening is taken for the one across it, against time, shape (n_phases,)."""
-        threshold = self.thresholds()[opening]
-        under = np.searchsorted(self.voltage, threshold)
-        down = self.density[opening + 1, :, :under].sum(axis=1)
-        up = self.density[opening, :, under:].sum(axis=1)
+        step = self.voltage[1] - self.voltage[0]
+        position = (self.thresholds()[opening] - self.voltage[0]) / step + 0.5  # bins below the threshold, the last one in part
+        under = int(position)
+        part = (position - under) * self.density[[opening, opening + 1], :, under]
+        down = self.density[opening + 1, :, :under].sum(axis=1) + part[1]
+        up = self.density[opening, :, under:].sum(axis=1) - part[0]
         return np.maximum((down + up) / 2, self.floor)
 
 

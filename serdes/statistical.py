@@ -26,6 +26,8 @@ from serdes.spectra import LEAST
 JITTER = ("Tx jitter", "Rx jitter")
 FLOOR = 1e-13
 """Probability below which rounding in the transforms of the eye shows."""
+NARROWEST = 2.5
+"""Least rms of the Gaussian part in bins of the eye: a narrower one would ring at 1e-5 and close the eye of a quiet link."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,7 +139,7 @@ def statistical_eye(point: OperatingPoint, n_phases: int = 64, n_bins: int = 200
     """The eye at the slicer over one unit interval around the sampling instant.
 
     With a baud-rate receiver it is virtual: the taps applied to the waveform between the samples. Feedback is constant over
-    the unit interval; voltage in outer symbol levels.
+    the unit interval; voltage in outer symbol levels. Noise of less than `NARROWEST` bins rms is widened to that.
     """
     link = point.link
     ui = (np.arange(n_phases) - n_phases // 2) / n_phases
@@ -156,7 +158,8 @@ def statistical_eye(point: OperatingPoint, n_phases: int = 64, n_bins: int = 200
     cursors = p[:, order[:max_cursors]]
     voltage = _voltage_axis(main, cursors, sigma2, n_bins)
     levels = link.tx.constellation.array
-    about = eye_density(cursors, levels, np.sqrt(sigma2), voltage)
+    narrowest = NARROWEST * (voltage[1] - voltage[0])
+    about = eye_density(cursors, levels, np.sqrt(np.maximum(sigma2, narrowest**2)), voltage)
     return Eye(
         time=ui / link.symbol_rate,
         voltage=voltage,

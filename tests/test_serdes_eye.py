@@ -29,8 +29,8 @@ def test_openings_of_levels_in_gaussian_noise(p):
     openings = eye.openings(p)
     assert len(openings) == 3
     for opening, centre in zip(openings, (-2 / 3, 0, 2 / 3), strict=True):
-        assert opening.height == pytest.approx(2 / 3 - 2 * reach, abs=1e-4)
-        assert opening.centre == pytest.approx(centre, abs=1e-6)
+        assert opening.height == pytest.approx(2 / 3 - 2 * reach, abs=5e-4)
+        assert opening.centre == pytest.approx(centre, abs=1e-4)
         assert opening.is_open
         assert opening.reason == ""
     # Through the middle eye's centre: closed where the levels about it, 1/3 (1 - 8 t^2), come as near as the noise reaches.
@@ -41,8 +41,8 @@ def test_openings_of_levels_in_gaussian_noise(p):
 
 
 def test_openings_do_not_depend_on_the_bins():
-    heights = [gaussian_eye(n_bins=n).openings(1e-6)[1].height for n in (257, 512, 2048, 8191)]
-    assert heights == pytest.approx([2 / 3 + 2 * ndtri(1e-6) * 0.05] * 4, abs=2e-3)
+    heights = [gaussian_eye(n_bins=n).openings(1e-6)[1].height for n in (512, 1024, 2048, 8191)]
+    assert heights == pytest.approx([2 / 3 + 2 * ndtri(1e-6) * 0.05] * 4, abs=3e-3)
     assert heights[3] == pytest.approx(2 / 3 + 2 * ndtri(1e-6) * 0.05, abs=1e-5)
 
 
@@ -81,7 +81,7 @@ def test_an_eye_open_over_the_whole_interval():
 
 @pytest.mark.parametrize("p", [0.0, 1e-16, 0.5, 1.0, math.nan])
 def test_error_ratios_without_meaning_are_refused(p):
-    with pytest.raises(ValueError, match="between the floor of this eye 1e-15 and 0.5"):
+    with pytest.raises(ValueError, match=r"between the floor of this eye 1e-15 and 0\.5"):
         gaussian_eye().openings(p)
 
 
@@ -92,7 +92,7 @@ def test_bathtub_is_the_gaussian_tail_of_the_distance_to_the_threshold():
     height = (1 - 8 * t**2) / 3
     assert tub == pytest.approx(ndtr(-height / 0.06), rel=0.02)
     assert np.argmin(tub) == eye.centre_phase
-    assert eye.bathtub(0) == pytest.approx(eye.bathtub(2), rel=0.05)
+    assert eye.bathtub(0) == pytest.approx(eye.bathtub(2), rel=1e-6)
     assert gaussian_eye(sigma=0.01, floor=1e-9).bathtub(1)[16] == 1e-9
 
 
