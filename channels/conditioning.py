@@ -28,7 +28,7 @@ EARLY_ENERGY = 0.01  # fraction of the energy before time zero that counts as no
 RISING = 0.9  # |S21| starting below this part of its later maximum has no path at DC
 DC_BLOCK = 0.5  # |S21(0)| below this part of the first point above is a DC block
 NEGATIVE = 0.1  # part of the record that a negative delay may take
-N_FIT = 16  # points of the low-frequency fit
+N_FIT = 100  # points of the low-frequency fit
 N_FILL = 8  # points put below the first one of the data
 N_TIME = 4096  # points of the grid that time-domain measures use
 
@@ -256,7 +256,7 @@ def _low_end(
     elif choices.dc == "blocked":
         dc, method = np.eye(sp.shape[0]), "blocked (open)"
     x = first * (np.arange(N_FILL) / N_FILL) ** 2
-    low = dc[:, :, None] + (sp[:, :, :1].real - dc[:, :, None]) * (x / first) ** 2 + 1j * sp[:, :, :1].imag * (x / first)
+    low = _towards(dc, sp, x / first)
     for way in both_ways if choices.dc != "blocked" else ():
         known = dc[way] if has_dc or choices.dc != "auto" else None
         path = sp[way]
@@ -264,8 +264,21 @@ def _low_end(
         is_open = known is not None and abs(known) < DC_BLOCK * abs(path[0])
         if way not in rising and not is_open and np.min(np.abs(path[: min(N_FIT, fp.size)])) > 0:
             dc[way], low[way] = _skin_effect(fp, path, x, known)
-    if not has_dc and choices.dc == "auto" and paths[0] not in rising:
-        method = "extrapolated: ln S21 = c0 + c1 sqrt(jf) + c2 jf fitted to the lowest points"
+    if not has_dc and choices.dc == "auto":
+        for out, into in (path for path in paths if path not in rising):
+            # what is left of a line at DC is its resistance: reflections follow, and nothing couples to other wires
+            z1, z2, s21 = reference[into], reference[out], abs(dc[out, into])
+            r = max(2 * np.sqrt(z1 * z2) / s21 - z1 - z2, 0.0)
+            for row in (into, out):
+                others = [k for k in range(len(dc)) if k not in (into, out)]
+                dc[row, others] = dc[others, row] = 0.0
+            dc[into, into], dc[out, out] = (z2 + r - z1) / (z1 + z2 + r), (z1 + r - z2) / (z1 + z2 + r)
+            method = "extrapolated: ln S21 = c0 + c1 sqrt(jf) + c2 jf fitted to the lowest points, the rest as a resistance"
+        lines = [way for way in both_ways if way not in rising]
+        kept = {way: low[way] for way in lines}
+        low = _towards(dc, sp, x / first)
+        for way in lines:
+            low[way] = kept[way]
     excess = float(np.linalg.norm(low[:, :, 0], 2))
     if not has_dc and excess > 1:  # two extrapolations together must not gain
         low = low * (1 + (1 / excess - 1) * (1 - (x / first) ** 2))
@@ -276,10 +289,15 @@ def _low_end(
     return x, low, method, findings
 
 
+def _towards(dc: np.ndarray, s: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """From ``dc`` at y = 0 to the first point of ``s`` at y = 1, with even real and odd imaginary part."""
+    return dc[:, :, None] + (s[:, :, :1].real - dc[:, :, None]) * y**2 + 1j * s[:, :, :1].imag * y
+
+
 def _skin_effect(f: np.ndarray, h: np.ndarray, x: np.ndarray, known: float | None) -> tuple[float, np.ndarray]:
     """DC value and values at ``x`` below ``f[0]`` of a path ``h`` with resistance, skin effect and delay."""
     n = min(N_FIT, f.size)
-    n = max(2, min(n, int(np.searchsorted(f, 10 * f[0], side="right"))))
+    n = max(2, min(n, int(np.searchsorted(f, 3 * f[0], side="right"))))
     n = min(n, f.size)
     sign = -1.0 if (known if known is not None else h[0].real) < 0 else 1.0
     log = np.log(np.abs(h[:n])) + 1j * np.unwrap(np.angle(sign * h[:n]))

@@ -27,7 +27,8 @@ class FileNetwork(network.MultiPort):
     """A two-port, differential or single-ended, out of a Touchstone file. Make one with `FileNetwork.open`.
 
     Equal by content hash, port map and conditioning; where the file lies does not count. The file is read when the response is
-    first asked for; TouchstoneError if its content is no longer that of ``sha256``.
+    first asked for; TouchstoneError if its content is no longer that of ``sha256``. The common mode of a pair is terminated in
+    the reference of the file, whatever ``z0`` the differential mode gets: for another one take `FilePorts`.
     """
 
     path: str = field(compare=False)

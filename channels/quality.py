@@ -88,7 +88,7 @@ def dc_block(f: np.ndarray, transfer: np.ndarray, delay: float) -> DcBlock | Non
     """The DC block in a through path, None where there is none (or where the data do not reach down to it).
 
     A path that passes more than half somewhere and goes to 0 towards DC. The corner f_c is fitted to
-    1 / H = (1 + f_c / (jf)) / H_0, ``delay`` [s] removed, over the points from the lowest to three times the one where |H|
+    1 / H = (1 + f_c / (jf)) / H_0, ``delay`` [s] removed, over the points up to the first where |H|
     has reached 90 % of its largest value.
     """
     size, positive = np.abs(transfer), f > 0
@@ -101,7 +101,7 @@ def dc_block(f: np.ndarray, transfer: np.ndarray, delay: float) -> DcBlock | Non
     if not (rising and np.argmax(np.abs(hp) >= RISING * level) > 0) and not blocked:
         return None
     reached = int(np.argmax(np.abs(hp) >= RISING * level))
-    used = (fp <= 3 * fp[reached]) & (hp != 0)
+    used = (fp <= fp[reached]) & (hp != 0)
     if reached < 2 or np.count_nonzero(used) < 3:
         return DcBlock(corner=None)
     g, weight = fp[used], np.abs(hp[used]) ** 2

@@ -184,6 +184,7 @@ def field_fir(response: np.ndarray, grid: Grid, length: int, owner: str) -> Fiel
     taps = h[:length].copy()
     edge = min(8, length)
     taps[-edge:] *= np.linspace(1, 0, edge + 1)[1:]
+    taps *= response[0] / np.sum(taps)  # the carrier keeps its power exactly
     n_fft = max(2048, int(2 ** np.ceil(np.log2(8 * length))))
     return FieldFir(spectrum=fft.fft(taps, n_fft), n_fft=n_fft, history=np.zeros(length - 1, complex))
 

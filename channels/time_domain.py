@@ -19,7 +19,8 @@ from dsp.response import PulseResponse, pulse_response
 
 NYQUIST_MARGIN = 1.25  # the data are to reach this far beyond the Nyquist frequency
 RECEIVER = 0.75  # bandwidth of the receiver's filter in symbol rates, IEEE 802.3 f_r
-WINDOW = 16 * units.ns  # shortest window of a pulse: room for the tail of a metre of cable
+WINDOW = 100 * units.ns  # shortest window of a pulse: room for the echoes and the tail of metres of cable
+BAND = 2  # highest frequency of a pulse in symbol rates: receiver and symbol leave less than 1e-4 above
 FINER = 4  # samples a Nyquist interval, so that edges are drawn and measured, not guessed
 SHORTER, CHANGE = 0.8, 0.02  # a peak that depends on the last fifth of the band by this much depends on what is missing too
 ENDS = ("left", "right")
@@ -123,9 +124,10 @@ def pulse(
     ``bandwidth`` [Hz] of that filter, 0.75 of ``symbol_rate`` [Bd] by default. Nothing is taken above ``f_max`` [Hz].
     """
     check.symbol_rate("pulse", "symbol_rate", symbol_rate)
+    check.count("pulse", "samples_per_symbol", samples_per_symbol, 2 * BAND)
     n_symbols = 2 ** int(np.ceil(np.log2(max(WINDOW * symbol_rate, 64))))
     grid = Grid(symbol_rate=symbol_rate, samples_per_symbol=samples_per_symbol, n_symbols=n_symbols)
-    f = grid.f
+    f = np.arange(BAND * n_symbols + 1) * grid.df
     hold = filters.zero_order_hold(f, 1 / symbol_rate) * np.exp(-1j * np.pi * f / symbol_rate) / symbol_rate
     received = filters.butterworth4(f, RECEIVER * symbol_rate if bandwidth is None else bandwidth)
     spectrum = channel.transfer(f) * hold * received

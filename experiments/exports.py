@@ -81,7 +81,7 @@ def read_astra_yaml(text: str) -> tuple[Dimension, ...]:
 
 
 def astra_ring_time(dimension: Dimension, size: float, memory: float | None = None) -> float:
-    """What ASTRA-sim takes for a ring all-reduce of ``size`` [bit] in one dimension [s]: wires, and 3 passes of ``memory`` [b/s].
+    """What ASTRA-sim takes for a ring all-reduce of ``size`` [bit] in one dimension [s]; ``memory`` [b/s] is read 3 times.
 
     2(n-1)/n S/B + 3 (n-1)/n S/memory + 2(n-1) hops; agreed with runs within 0.01 ms.
     """
@@ -118,7 +118,7 @@ SIMAI_GPUS = ("A100", "A800", "H100", "H800")
 def simai_topology(
     servers: int, gpus_per_server: int, spines: int, scale_up: SimLink, to_leaf: SimLink, to_spine: SimLink, gpu: str = "H100"
 ) -> str:
-    """Topology of SimAI's ns-3: GPUs behind one scale-up switch a server, GPU i of all servers on leaf i, every leaf on every spine.
+    """Topology of SimAI's ns-3: one scale-up switch a server, GPU i of all servers on leaf i, every leaf on every spine.
 
     First line: nodes, GPUs a server, scale-up switches, switches, links, GPU type; second: ids of all switches; then a link a
     line: source, destination, rate, delay, error rate. SimAI applies the error rate to *packets* (ERROR_UNIT_PACKET in
@@ -148,7 +148,7 @@ def simai_flags(platform: Platform) -> str:
 
 
 def frame_loss_of_bits(bit_error_ratio: float, octets: int) -> float:
-    """Frames lost if single bits were wrong at random, 1-(1-p)^(8 octets): for links whose loss is quoted as a bit error ratio."""
+    """Frames lost if single bits are wrong at random, 1-(1-p)^(8 octets): for links that quote a bit error ratio."""
     check.between("frame_loss_of_bits", "bit_error_ratio", bit_error_ratio, 0, 1)
     check.count("frame_loss_of_bits", "octets", octets, 1)
     return 1.0 if bit_error_ratio == 1 else -math.expm1(8 * octets * math.log1p(-bit_error_ratio))

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from dsp import check
-from dsp.units import GBd, km, m, mm, ns, pJ, us
+from dsp.units import GBd, fF, km, m, mm, ns, pJ, us
 
 BASES = ("sourced", "derived", "estimate", "unknown")
 TRANSCODE = Fraction(257, 256)
@@ -37,7 +37,7 @@ class Interconnect:
     directions in turn. ``energy`` (low, high) [J/bit] of the link, both ends with the host's circuits; ``latency`` (low, high)
     [s] as quoted; ``block`` [bit] of a link that its decoder waits for. ``edge`` [m] of die or package that the lanes of one
     GPU take. ``distance`` (low, high) [m] as quoted; ``rate`` and ``cable`` name the set-up that simulates it, ``wire`` the
-    interposer wire. ``energy``, ``latency`` and ``edge`` may be None: not found.
+    interposer wire and ``pads`` (sender, receiver) [F] its ends. ``energy``, ``latency`` and ``edge`` may be None: not found.
     """
 
     name: str
@@ -64,6 +64,7 @@ class Interconnect:
     rate: str | None = None
     cable: str | None = None
     wire: str | None = None
+    pads: tuple[float, float] | None = None
     code: str = ""
     note: str = ""
     source: str
@@ -91,6 +92,10 @@ class Interconnect:
         check.positive(self, "delay", self.delay, "s/m")
         if (self.rate is None) != (self.cable is None):
             raise check.fail(self, "rate and cable", "given together", (self.rate, self.cable))
+        if (self.wire is None) != (self.pads is None):
+            raise check.fail(self, "wire and pads", "given together", (self.wire, self.pads))
+        if self.pads is not None:
+            check.numbers(self, "pads", self.pads, 2)
 
     @property
     def line(self) -> float:
@@ -170,14 +175,15 @@ INTERCONNECTS = (
         name="HBM3E (B200)", tier="in package", medium="interposer wire", lanes=8 * 1024, symbol_rate=8 * GBd,
         modulation="NRZ", bits_per_symbol=1, efficiency=0.9, efficiency_basis=ESTIMATE, energy=(4 * pJ, 8 * pJ),
         energy_basis=ESTIMATE, latency=(100 * ns, 500 * ns), latency_basis=ESTIMATE, edge=8 * 11 * mm, edge_basis=ESTIMATE,
-        distance=(1 * mm, 6 * mm), delay=INTERPOSER_DELAY, shared=True, wire="2x1 um", code="none on the link; ECC in memory",
+        distance=(1 * mm, 6 * mm), delay=INTERPOSER_DELAY, shared=True, wire="2x1 um",
+        pads=(250 * fF, 300 * fF), code="none on the link; ECC in memory",
         note="shared both ways; sold as 8 TB/s", source="8 stacks of 1024 pins: stas00 accelerator chapter [S]",
     ),
     Interconnect(
         name="UCIe-A x64", tier="in package", medium="interposer wire", lanes=64, symbol_rate=32 * GBd, modulation="NRZ",
         bits_per_symbol=1, efficiency=1.0, efficiency_basis=UNKNOWN, energy=(0.25 * pJ, 0.3 * pJ), energy_basis=SOURCED,
         latency=(2 * ns, 2 * ns), latency_basis=SOURCED, edge=0.389 * mm, edge_basis=DERIVED, distance=(0.1 * mm, 2 * mm),
-        delay=INTERPOSER_DELAY, wire="2x2 um", code="1e-15 raw",
+        delay=INTERPOSER_DELAY, wire="2x2 um", pads=(100 * fF, 100 * fF), code="1e-15 raw",
         note="edge from 1.3 TB/s/mm, which counts both directions; 2 ns round trip",
         source="Converge Digest, Hot Interconnects 2025 [S]",
     ),

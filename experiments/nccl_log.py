@@ -69,8 +69,9 @@ class NcclLog:
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """``latency`` [s] and ``bandwidth`` [b/s] of t = latency + bus factor S / bandwidth, ``hop`` the latency per ring step;
-    ``worst`` and ``mean`` relative deviation of the fitted times.
+    """``latency`` [s] and ``bandwidth`` [b/s] of t = latency + bus factor S / bandwidth.
+
+    ``hop``: the latency per ring step; ``mean`` and ``worst`` relative deviation of the fitted times over ``points`` sizes.
     """
 
     latency: float
@@ -128,8 +129,7 @@ def parse(text: str, name: str = "log", ranks: int | None = None, collective: st
             continue
         words = line.split()
         if {"size", "time", "algbw", "busbw"} <= {w.lstrip("#") for w in words}:
-            heading = [w for w in words[[w.lstrip("#") for w in words].index("size") :]]
-            heading[0] = "size"
+            heading = list(words[[w.lstrip("#") for w in words].index("size") :])
         elif heading is not None:
             row = _row(words, heading, f"{name}, line {number}")
             if row is not None:
@@ -148,6 +148,8 @@ def parse(text: str, name: str = "log", ranks: int | None = None, collective: st
 def _row(words: Sequence[str], heading: Sequence[str], where: str) -> Row | None:
     starts = [i for i in range(min(2, len(words))) if words[i].replace("_", "").isdigit()]
     values = list(words[-len(heading) :])
+    if values:
+        values[0] = values[0].rpartition(">:")[2]  # a launcher's prefix without a space
     if len(words) < len(heading) or not values[0].replace("_", "").isdigit():
         if starts and len(words) >= 3:
             raise ValueError(f"{where}: a row must have {len(heading)} columns, got {len(words)}: {' '.join(words)[:60]!r}")

@@ -11,7 +11,7 @@ from experiments.cluster import FatTree, smallest_fat_tree
 from experiments.interconnects import FIBRE_DELAY, interconnect
 
 SWITCH_LATENCY = (3.7 - 2.8) / 2 * us
-"""A switch with the links at it [s]: 64 B took 2.8 us below one leaf and 3.7 us across, DeepSeek ISCA'25 Table 5 [S]; derived."""
+"""A switch with its links [s]: 64 B took 2.8 us below one leaf, 3.7 us across, DeepSeek ISCA'25 Table 5 [S]; derived."""
 END_LATENCY = 2.8 * us - SWITCH_LATENCY
 """Both NICs and their software [s]: what is left of the 2.8 us below one leaf; derived."""
 SCALE_UP_LATENCY = 3.33 * us
@@ -45,7 +45,7 @@ class Hop:
 class Cluster:
     """GPUs numbered from 0, ``domain`` of them in a row behind one tier of scale-up switches, all in one fat tree.
 
-    ``radix`` of the scale-out switches, ``lengths`` [m] of the links by tier, ``link`` their kind, ``scale_up`` the kind inside.
+    ``radix`` of the scale-out switches, ``lengths`` [m] of the links by tier, ``link`` their kind, ``scale_up`` that inside.
     """
 
     gpus: int = 131_072

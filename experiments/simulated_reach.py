@@ -109,12 +109,12 @@ EYE_LIMIT = 0.3
 
 @functools.cache
 def interposer_reach(
-    symbol_rate: float, wire: str = "2x1 um", coupling: float = 0.15, tx_capacitance: float = 250 * fF,
-    rx_capacitance: float = 300 * fF, eye: float = EYE_LIMIT,
+    symbol_rate: float, wire: str = "2x1 um", coupling: float = 0.15, pads: tuple[float, float] = (250 * fF, 300 * fF),
+    eye: float = EYE_LIMIT,
 ) -> float:  # fmt: skip
     """Length [m] at which the worst eye of the middle of three wires, neighbours switching, shrinks to ``eye`` of the swing.
 
-    Two-level data, unterminated; peak distortion. Wire, coupling and limit are estimates.
+    Two-level data, unterminated, ``pads`` [F] of sender and receiver; peak distortion. Wire, coupling and limit are estimates.
     """
     from scipy.optimize import brentq
 
@@ -125,7 +125,7 @@ def interposer_reach(
     def spare(length: float) -> float:
         wires = replace(INTERPOSERS[wire].value, length=length, n_wires=3, coupling=coupling)
         channel = InterposerChannel(
-            wires=wires, driven=1, observed=1, tx_capacitance=tx_capacitance, rx_capacitance=rx_capacitance
+            wires=wires, driven=1, observed=1, tx_capacitance=pads[0], rx_capacitance=pads[1]
         )  # fmt: skip
         return worst_eye(channel, symbol_rate, with_crosstalk=True) - eye
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,8 @@ class Equalised:
     ``pulse``: through pulse behind CTLE, transmitter taps (and receiver FFE, main cursor unchanged), M samples a symbol;
     ``at``: index of the sampling point. ``main``: h(t_s). ``feedback``: taps relative to it. ``isi``: every cursor left,
     ``slopes``: h_J [V/UI], ``crosstalk``: cursors of each aggressor at its worst phase. ``variances`` [V^2]: N, TX, J (random
-    and dual-Dirac), RJ, ISI, XT as the figure of merit has them. ``feed_forward``: receiver taps, main one 1.
+    and dual-Dirac), RJ, ISI, XT as the figure of merit has them. ``feed_forward``: receiver taps, main one 1; ``spectra``:
+    noise before them (`com_ffe.Spectra`), None without.
     """
 
     g_DC: float
@@ -43,6 +45,7 @@ class Equalised:
     n_precursors: int = 0
     n_candidates: int = 0
     n_evaluated: int = 0
+    spectra: Any = None
 
 
 def ctle_transfer(sheet: Sheet, f: np.ndarray, g_DC: float, g_DC2: float) -> np.ndarray:

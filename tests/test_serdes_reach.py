@@ -170,7 +170,9 @@ def test_200g_reach_between_short_hosts():
     assert 1.8 < twinax("200G", 26, ("HL", "HL")).length < 3.3
 
 
-@pytest.mark.parametrize(("rate", "hosts"), [("25G", None), ("50G", None), ("100G", None), ("200G", ("HN", "HH")), ("200G", ("HL", "HL"))])
+@pytest.mark.parametrize(
+    ("rate", "hosts"), [("25G", None), ("50G", None), ("100G", None), ("200G", ("HN", "HH")), ("200G", ("HL", "HL"))]
+)
 def test_thinner_wire_reaches_less(rate, hosts):
     assert 0.6 < twinax(rate, 30, hosts).length / twinax(rate, 26, hosts).length < 0.75
 

@@ -23,14 +23,28 @@ def loss_db(channel, f):
 
 def test_rates_and_their_other_names():
     assert names() == ("25G", "50G", "100G", "200G")
-    for alias, name in (("28G", "25G"), ("56G", "50G"), ("112G", "100G"), ("224G", "200G"), ("112g", "100G"), (" 224G ", "200G")):
+    for alias, name in (
+        ("28G", "25G"),
+        ("56G", "50G"),
+        ("112G", "100G"),
+        ("224G", "200G"),
+        ("112g", "100G"),
+        (" 224G ", "200G"),
+    ):
         assert setup(alias).name == name
     for name in names():
         assert setup(name).name == name
 
 
-@pytest.mark.parametrize(("name", "message"), [("400G", "unknown rate '400G', did you mean '[0-9]+G'"), ("fast", "it has 25G, 28G"),
-                                               ("", "unknown rate ''"), ("112", "did you mean '112G'")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("400G", r"unknown rate '400G', did you mean '[0-9]+G'"),
+        ("fast", "it has 25G, 28G"),
+        ("", "unknown rate ''"),
+        ("112", "did you mean '112G'"),
+    ],
+)
 def test_unknown_rates(name, message):
     with pytest.raises(ValueError, match=message):
         setup(name)
@@ -87,7 +101,9 @@ def test_a_link_is_whole(name, gauge):
     assert np.all(np.isfinite(link.channel.transfer(np.linspace(0, 2 * link.symbol_rate, 50))))
 
 
-@pytest.mark.parametrize(("hosts", "published"), [(("HL", "HL"), 3.26 * 2), (("HN", "HH"), 8.32 + 13.15), (("HN", "HN"), 8.32 * 2)])
+@pytest.mark.parametrize(
+    ("hosts", "published"), [(("HL", "HL"), 3.26 * 2), (("HN", "HH"), 8.32 + 13.15), (("HN", "HN"), 8.32 * 2)]
+)
 def test_a_short_cable_leaves_the_loss_of_the_hosts(hosts, published):
     # The published host losses and two connectors of about 4.4 dB, and the ripple of their reflections.
     link = setup("200G").link(0.01, hosts=hosts)
@@ -105,9 +121,9 @@ def test_cable_loss_is_added_by_the_metre():
 
 
 def test_hosts_are_classes_of_200g_only():
-    with pytest.raises(ValueError, match="setup 200G.host must be one of HL, HN, HH, got 'HX'"):
+    with pytest.raises(ValueError, match=r"setup 200G\.host must be one of HL, HN, HH, got 'HX'"):
         setup("200G").link(1.0, hosts=("HL", "HX"))
-    with pytest.raises(ValueError, match="setup 100G.host must be left out: this rate has no host classes, got 'HL'"):
+    with pytest.raises(ValueError, match=r"setup 100G\.host must be left out: this rate has no host classes, got 'HL'"):
         setup("100G").link(1.0, hosts=("HL", "HL"))
     with pytest.raises(ValueError, match="gauge must be one of 24, 26,"):
         setup("100G").link(1.0, 25)

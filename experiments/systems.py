@@ -1,0 +1,84 @@
+"""Ways to join GPUs for an all-reduce, from the wire up: lane rate, simulated reach, domain, bandwidth, time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from experiments.cluster import copper_domain
+from experiments.collectives import hierarchical_all_reduce, multirail_ring, nodes_of, ring, tree_all_reduce
+from experiments.platforms import HOP, IN_NETWORK_HOP, IN_SWITCH_HOP, NETWORK_HOP, TREE_HOP, UP_EFFICIENCY, Platform
+from experiments.simulated_reach import copper_reach
+from experiments.tiers import LANES_PER_GPU
+
+CPO_DOMAIN = 576
+"""GPUs in a domain of co-packaged optics: an estimate, the size announced for a later copper-midplane rack."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class System:
+    """A way to join GPUs: ``time(size, n)`` of an all-reduce [s]."""
+
+    name: str
+    time: Callable[[float, np.ndarray], np.ndarray]
+    basis: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wire:
+    """What the lane rate and its simulated reach make of a scale-up domain."""
+
+    rate: str
+    reach: float
+    binding: str
+    domain: int
+    up: float
+
+
+def wire(rate: str = "224G", radix: int = 72) -> Wire:
+    """Simulate the copper of ``rate``; the domain is bound by its reach and by a switch of ``radix`` ports."""
+    found = copper_reach(rate)
+    domain = copper_domain(found.length, radix=radix)
+    return Wire(
+        rate=found.rate, reach=found.length, binding=found.binding, domain=max(1, domain.gpus),
+        up=LANES_PER_GPU * found.payload * UP_EFFICIENCY,
+    )  # fmt: skip
+
+
+def systems(w: Wire, gpu: Platform) -> tuple[System, ...]:
+    """The ways compared, with the same GPU, lanes and NIC; multirail ones the quicker of ring and tree, as NCCL picks."""
+    nic, up, efficiency = gpu.nic_usable, w.up, gpu.in_switch or 1.0
+
+    def rails(domain: int) -> Callable[[float, np.ndarray], np.ndarray]:
+        def time(size: float, n: np.ndarray) -> np.ndarray:
+            k = nodes_of(n, domain)
+            around = multirail_ring("all-reduce", size, n, domain, up, nic, HOP, NETWORK_HOP)
+            inside = 2 * (np.minimum(n, domain) - 1) * HOP
+            tree = inside + tree_all_reduce(size, np.maximum(k, 1), min(up, domain * nic), TREE_HOP)
+            return np.where(k > 1, np.minimum(around, tree), around)
+
+        return time
+
+    def in_network(domain: int) -> Callable[[float, np.ndarray], np.ndarray]:
+        return lambda size, n: hierarchical_all_reduce(
+            size,
+            n,
+            domain,
+            up,
+            nic,
+            hop=IN_SWITCH_HOP / 2,
+            network_hop=IN_NETWORK_HOP / 2,
+            in_switch=efficiency,
+            in_network=True,
+        )
+
+    return (
+        System(name="flat ring, one NIC per GPU", basis="every hop by the NIC",
+               time=lambda size, n: ring("all-reduce", size, n, gpu.nic, NETWORK_HOP)),
+        System(name="8 GPUs a node, 8 rails", time=rails(8), basis="scale-up in the node"),
+        System(name=f"copper domain of {w.domain}", time=rails(w.domain), basis=f"simulated reach {w.reach:.2f} m"),
+        System(name="the same, sums in the switches", time=in_network(w.domain), basis="in-switch and in-network reduction"),
+        System(name=f"co-packaged optics, {CPO_DOMAIN}", time=in_network(CPO_DOMAIN), basis="domain size is an estimate"),
+    )  # fmt: skip
