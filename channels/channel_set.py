@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from channels import file_data
 from channels.conditioning import Conditioning
-from channels.file_network import FileNetwork, FilePorts, open_all
+from channels.file_network import FileNetwork, open_all, proposed_map
 from channels.port_map import PortMap
 from channels.touchstone_data import TouchstoneError
 from dsp import check
@@ -72,9 +73,9 @@ class ChannelSet:
             found = ", ".join(Path(n.path).name for n in through) or "none"
             cause = f"needs one through file, found {found}"
             cause += "".join(f"; {Path(path).name} failed: {why}" for path, why in batch.failures)
-            raise TouchstoneError(name, None, cause, "open the others with FileNetwork.open")
-        victim, sides, evidence = through[0], {"fext": [], "next": []}, []  # type: ignore[var-annotated]
-        failures = list(batch.failures)
+            raise TouchstoneError(name, None, cause, "for lanes of one file take ChannelSet.of_lanes")
+        victim, evidence, failures = through[0], [], list(batch.failures)
+        sides: dict[str, list[FileNetwork]] = {"fext": [], "next": []}
         for network in batch.networks:
             kind, why = ("through", "the through path of the set") if network == victim else _kind(network, victim)
             if kind is None:
@@ -98,8 +99,9 @@ class ChannelSet:
         Lanes named in ``near_end`` run the other way, so that their transmitters sit next to the victim's receiver; the others
         are far-end aggressors. Raises TouchstoneError for the file, ValueError for a lane that is not there.
         """
-        ports = FilePorts.open(path, port_map, conditioning)
-        lanes = ports.port_map.n_lanes
+        sha256, data = file_data.load(path)
+        ports = proposed_map(data, path) if port_map is None else port_map
+        lanes = ports.n_lanes
         check.count("ChannelSet.of_lanes", "victim", victim, 0, lanes - 1)
         check.instance("ChannelSet.of_lanes", "near_end", near_end, tuple)
         for i, lane in enumerate(near_end):
@@ -109,7 +111,10 @@ class ChannelSet:
         others = [k for k in range(lanes) if k != victim]
 
         def open_(aggressor: int | None, kind: str) -> FileNetwork:
-            return FileNetwork.open(path, ports.port_map.lane(victim, aggressor, kind), conditioning)
+            one = ports.lane(victim, aggressor, kind)
+            network = FileNetwork(path=str(path), sha256=sha256, port_map=one, conditioning=conditioning or Conditioning())
+            network.report  # noqa: B018  a map that does not fit is refused here
+            return network
 
         return cls(
             victim=open_(None, "through"),

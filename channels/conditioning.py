@@ -25,11 +25,13 @@ CLIP_LIMIT = 1e-3  # a larger excess over 1 is a wrong measurement: clipping it 
 PASSIVE, RECIPROCAL = 1e-4, 1e-3
 Paths = tuple[tuple[int, int], ...]
 EARLY_ENERGY = 0.01  # fraction of the energy before time zero that counts as non-causal
-RISING = 0.9  # |S21| starting below this part of its later maximum has no path at DC
+RISING = 0.8  # |S21| starting below this part of its later maximum has no path at DC
 DC_BLOCK = 0.5  # |S21(0)| below this part of the first point above is a DC block
+LINE = 0.5  # |S21(0)| above which a path is a line with a resistance and no attenuator
 NEGATIVE = 0.1  # part of the record that a negative delay may take
 N_FIT = 100  # points of the low-frequency fit
 N_FILL = 8  # points put below the first one of the data
+N_PULSE = 32  # its points that take the place of a step where there is no DC
 N_TIME = 4096  # points of the grid that time-domain measures use
 
 
@@ -104,11 +106,11 @@ class Conditioned:
 
         f = np.linspace(0, self.f_max, N_TIME + 1)
         shaped = self.response(f)[self.path] * np.exp(2j * np.pi * f * self.delay - (2 * f / self.f_max) ** 2)
-        size = np.abs(shaped)
-        if np.max(size) > DC_BLOCK > size[0] / np.max(size):  # the droop of a DC block would pass for an early edge
-            first = int(np.argmax(size >= RISING * np.max(size)))
-            shaped[:first] = size[first] * np.sign(shaped[first].real)
         step = np.cumsum(np.roll(fft.irfft(shaped), N_TIME))
+        size = np.abs(shaped)
+        if np.max(size) > DC_BLOCK > size[0] / np.max(size):
+            # the droop of a DC block is longer than the record, and its end would pass for an early edge: a short pulse instead
+            step = step - np.roll(step, N_PULSE)
         goal = level * step[np.argmax(np.abs(step))]
         k = int(np.argmax(step * np.sign(goal) >= abs(goal)))
         before = step[k - 1] if k else 0.0
@@ -266,14 +268,17 @@ def _low_end(
             dc[way], low[way] = _skin_effect(fp, path, x, known)
     if not has_dc and choices.dc == "auto":
         for out, into in (path for path in paths if path not in rising):
-            # what is left of a line at DC is its resistance: reflections follow, and nothing couples to other wires
+            method = "extrapolated: ln S21 = c0 + c1 sqrt(jf) + c2 jf fitted to the lowest points"
             z1, z2, s21 = reference[into], reference[out], abs(dc[out, into])
+            if s21 < LINE:
+                continue
+            # what is left of a line at DC is its resistance: reflections follow, and nothing couples to other wires
             r = max(2 * np.sqrt(z1 * z2) / s21 - z1 - z2, 0.0)
             for row in (into, out):
                 others = [k for k in range(len(dc)) if k not in (into, out)]
                 dc[row, others] = dc[others, row] = 0.0
             dc[into, into], dc[out, out] = (z2 + r - z1) / (z1 + z2 + r), (z1 + r - z2) / (z1 + z2 + r)
-            method = "extrapolated: ln S21 = c0 + c1 sqrt(jf) + c2 jf fitted to the lowest points, the rest as a resistance"
+            method += ", the rest that of a resistance"
         lines = [way for way in both_ways if way not in rising]
         kept = {way: low[way] for way in lines}
         low = _towards(dc, sp, x / first)

@@ -49,7 +49,7 @@ class FileNetwork(network.MultiPort):
         """
         sha256, data = file_data.load(path)
         if port_map is None:
-            port_map = _proposed(data, path)
+            port_map = proposed_map(data, path)
             if port_map.n_lanes > 1:
                 remedy = f"state one, e.g. port_map.lane(0) of {port_map}"
                 raise TouchstoneError(str(path), None, f"holds {port_map.n_lanes} lanes", remedy)
@@ -120,7 +120,7 @@ class FilePorts(network.MultiPort):
     def open(cls, path: str | Path, port_map: PortMap | None = None, conditioning: Conditioning | None = None) -> FilePorts:
         """Read the file; without ``port_map`` take the one its data propose, all lanes of it. Raises TouchstoneError."""
         sha256, data = file_data.load(path)
-        chosen = _proposed(data, path) if port_map is None else port_map
+        chosen = proposed_map(data, path) if port_map is None else port_map
         opened = cls(path=str(path), sha256=sha256, port_map=chosen, conditioning=conditioning or Conditioning())
         opened.conditioned  # noqa: B018  a map that does not fit is refused here and not at the first use
         return opened
@@ -167,27 +167,39 @@ class Batch(NamedTuple):
 
 
 def open_all(paths: Iterable[str | Path], port_map: PortMap | None = None, conditioning: Conditioning | None = None) -> Batch:
-    """Open each file; one that fails is named with its cause and the rest are kept.
+    """Open each file; one that fails is named with its cause and the rest are kept. A file of several lanes gives each of them.
 
-    A file in which no through path shows (crosstalk) takes the map of the through files in the same folder, if they have one.
+    A file in which no through path shows (crosstalk) takes the map of the through files in the same folder with as many ports,
+    if they have one.
     """
-    opened: dict[int, FileNetwork] = {}
+    opened: dict[int, list[FileNetwork]] = {}
     failed: dict[int, tuple[Path, str]] = {}
     files = [Path(p) for p in paths]
-    for i, path in enumerate(files):
+
+    def attempt(i: int, m: PortMap | None) -> None:
         try:
-            opened[i] = FileNetwork.open(path, port_map, conditioning)
+            chosen = proposed_map(file_data.load(files[i])[1], files[i]) if m is None else m
+            opened[i] = [FileNetwork.open(files[i], chosen.lane(k), conditioning) for k in range(chosen.n_lanes)]
+            failed.pop(i, None)
         except ValueError as reason:
-            failed[i] = (path, str(reason))
-    for i, (path, _) in list(failed.items()):
-        maps = {n.port_map for n in opened.values() if Path(n.path).parent == path.parent and n.report.is_through}
-        if port_map is None and len(maps) == 1:
-            try:
-                opened[i] = FileNetwork.open(path, maps.pop(), conditioning)
-                del failed[i]
-            except ValueError as reason:
-                failed[i] = (path, str(reason))
-    return Batch(tuple(opened[i] for i in sorted(opened)), tuple((str(failed[i][0]), failed[i][1]) for i in sorted(failed)))
+            failed[i] = (files[i], str(reason))
+
+    for i in range(len(files)):
+        attempt(i, port_map)
+    through = [n for lanes in opened.values() for n in lanes if len(lanes) == 1 and n.report.is_through]
+    for i in list(failed) if port_map is None else ():
+        try:
+            ports = file_data.load(files[i])[1].n_ports
+        except TouchstoneError:
+            continue
+        beside = (n for n in through if Path(n.path).parent == files[i].parent and n.report.n_ports == ports)
+        maps = {n.port_map for n in beside}
+        if len(maps) == 1:
+            attempt(i, maps.pop())
+    return Batch(
+        tuple(n for i in sorted(opened) for n in opened[i]),
+        tuple((str(failed[i][0]), failed[i][1]) for i in sorted(failed)),
+    )
 
 
 def propose(data: TouchstoneData, path: str) -> port_map.Proposal:
@@ -222,7 +234,8 @@ def _check_file(owner: object, path: object, sha256: object, m: object, choices:
     check.instance(owner, "conditioning", choices, Conditioning)
 
 
-def _proposed(data: TouchstoneData, path: str | Path) -> PortMap:
+def proposed_map(data: TouchstoneData, path: str | Path) -> PortMap:
+    """The map that `propose` finds; TouchstoneError, with the file and the evidence, where it finds none."""
     proposal = propose(data, str(path))
     if proposal.port_map is None:
         raise TouchstoneError(str(path), None, proposal.evidence, "state port_map")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from channels import conditioning, port_map, quality
+from channels.cache import Cache
 from channels.conditioning import Conditioned
 from channels.port_map import PortMap
 from channels.quality import DcBlock, NoiseFloor, PhaseResidual
@@ -16,6 +17,7 @@ from dsp import units
 RECORD_MARGIN = 1.5
 TAIL = 4 * units.ns  # how long a channel goes on after its delay
 PHASE_STEP = np.pi / 4
+_PASSIVITY: Cache[tuple[float, float, int, tuple[Finding, ...]]] = Cache()
 RELEVANT = 0.01  # points with |S21| below this part of its maximum do not count in the phase step
 
 
@@ -95,11 +97,14 @@ def build(
     findings = list(data.findings)
     if not m.differential:
         findings.append(Finding("single-ended", "a single-ended path, taken as it is: not a differential pair"))
-    own = proposal.port_map == m
+    found = proposal.port_map
+    own = found is not None and any(m == found.lane(k) for k in range(found.n_lanes))
     if own and proposal.confidence == "ambiguous":
         findings.append(Finding("map-ambiguous", f"the port map is a guess: {proposal.evidence}"))
     findings += port_map.check_map(data, m)
-    largest, where, beyond, not_passive = conditioning.passivity_findings(f, data.s)
+    known = _PASSIVITY.get(sha256)  # the same for every lane of a file
+    passivity = _PASSIVITY.put(sha256, conditioning.passivity_findings(f, data.s)) if known is None else known
+    largest, where, beyond, not_passive = passivity
     findings += not_passive
     delay = edge = noise = block = None
     residual = PhaseResidual(None, "one point")
@@ -158,7 +163,7 @@ def _time_findings(conditioned: Conditioned, edge: float, transfer: np.ndarray) 
     if np.max(np.abs(transfer)) > quality.THROUGH and conditioned.response(np.zeros(1))[1, 0, 0].real < -quality.THROUGH:
         found.append(Finding("inverted", "S21 is negative at DC: plus and minus are exchanged at one end"))
     early = conditioned.early_energy()
-    if edge < -1 / conditioned.f_max:
+    if edge < -1 / conditioned.f_max and early > conditioning.EARLY_ENERGY:
         text = f"negative delay: the step response begins {-edge:.3g} s before time zero, {early:.1%} of the energy is early"
         return [*found, Finding("negative-delay", text + " (not causal; over-de-embedded?)")]
     if early > conditioning.EARLY_ENERGY:

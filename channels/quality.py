@@ -89,16 +89,14 @@ def dc_block(f: np.ndarray, transfer: np.ndarray, delay: float) -> DcBlock | Non
 
     A path that passes more than half somewhere and goes to 0 towards DC. The corner f_c is fitted to
     1 / H = (1 + f_c / (jf)) / H_0, ``delay`` [s] removed, over the points up to the first where |H|
-    has reached 90 % of its largest value.
+    has reached 80 % of its largest value.
     """
     size, positive = np.abs(transfer), f > 0
     if np.count_nonzero(positive) < 2 or np.max(size) < THROUGH:
         return None
     fp, hp = f[positive], transfer[positive] * np.exp(2j * np.pi * f[positive] * delay)
     level = np.max(np.abs(hp))
-    rising = abs(hp[0]) < RISING * level
-    blocked = f[0] == 0 and size[0] < DC_BLOCK * abs(hp[0])
-    if not (rising and np.argmax(np.abs(hp) >= RISING * level) > 0) and not blocked:
+    if size[0] >= (DC_BLOCK if f[0] == 0 else RISING) * level:
         return None
     reached = int(np.argmax(np.abs(hp) >= RISING * level))
     used = (fp <= fp[reached]) & (hp != 0)
@@ -117,9 +115,11 @@ def block_findings(f: np.ndarray, block: DcBlock | None) -> tuple[Finding, ...]:
         return ()
     if block.corner is None or block.droop_time is None:
         first = f[f > 0][0]
-        text = f"AC-coupled: no path at DC, the corner lies below the points that show it (first {first:g} Hz): droop unknown"
+        text = "AC-coupled: no path at DC, the corner lies below the points that would show it "
+        text += f"(the first is {first / units.MHz:g} MHz): droop unknown"
     else:
-        text = f"AC-coupled: corner {block.corner:.4g} Hz, a level droops with {block.droop_time:.4g} s (baseline wander)"
+        text = f"AC-coupled: corner {block.corner / units.MHz:.4g} MHz, a level droops to 1/e in "
+        text += f"{block.droop_time / units.ns:.4g} ns (baseline wander)"
     return (Finding("ac-coupled", text),)
 
 

@@ -22,7 +22,11 @@ RECEIVER = 0.75  # bandwidth of the receiver's filter in symbol rates, IEEE 802.
 WINDOW = 100 * units.ns  # shortest window of a pulse: room for the echoes and the tail of metres of cable
 BAND = 2  # highest frequency of a pulse in symbol rates: receiver and symbol leave less than 1e-4 above
 FINER = 4  # samples a Nyquist interval, so that edges are drawn and measured, not guessed
-SHORTER, CHANGE = 0.8, 0.02  # a peak that depends on the last fifth of the band by this much depends on what is missing too
+SHORTER, CHANGE, MUCH = (
+    0.8,
+    0.02,
+    0.05,
+)  # a peak that depends on the last fifth of the band by this much depends on what is missing too
 ENDS = ("left", "right")
 LARGEST_STEP = 0.98  # reflections beyond this are an open or a short: the impedance is out of range
 
@@ -152,5 +156,6 @@ def pulse_findings(channel: Channel, symbol_rate: float, f_max: float) -> tuple[
     change = float(np.abs(shorter.samples[shorter.peak])) / height - 1
     if abs(change) > CHANGE:
         text = f"the pulse at {symbol_rate / units.GBd:.6g} GBd changes by {change:+.1%} without the last fifth of the band"
-        found.append(Finding("band-edge", text + ": what lies above the data counts"))
+        severity = "warning" if abs(change) > MUCH else "info"
+        found.append(Finding("band-edge", text + ": what lies above the data counts", severity))
     return tuple(found)

@@ -1,14 +1,16 @@
 """Clock recovery: where a timing loop settles, how fast it follows, and how it is known to have settled.
 
-Phases are in unit intervals after the peak of the pulse; frequencies are relative to the symbol rate. The detector is
+Phases are in unit intervals after the peak of the pulse; frequencies are relative to the symbol rate. The usual detector is
 ``e[k] = y[k] a[k-1] - y[k-1] a[k]`` (K. H. Mueller and M. Muller, IEEE Trans. Commun. 24, 1976): positive means too early.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 
@@ -20,6 +22,7 @@ REACH = 3
 """Unit intervals to either side of the peak that are searched."""
 
 Pulse = Callable[[np.ndarray], np.ndarray]
+Curve = Callable[[Pulse, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +41,8 @@ class IdealClock:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MuellerMuller:
-    """Second-order loop around the Mueller-Muller detector, on samples before the feed-forward equaliser.
+class TimingLoop(ABC):
+    """A second-order loop around a timing-error detector that looks at samples before the feed-forward equaliser.
 
     ``bandwidth``: one-sided noise bandwidth of the loop over the symbol rate, B_n T. ``damping``: 1 is critical. ``latency``:
     symbols by which the correction is late, besides the wait for the decision. All delay times bandwidth beyond about 0.1
@@ -57,16 +60,33 @@ class MuellerMuller:
         check.between(self, "damping", self.damping, 0.1, 20)
         check.count(self, "latency", self.latency, 0, 4096)
 
+    @property
+    @abstractmethod
+    def detector(self) -> str:
+        """Name of the detector, one of `dsp.receiver.DETECTORS`."""
+
+    @abstractmethod
+    def s_curve(self, pulse_at: Pulse, tau: np.ndarray, levels: np.ndarray, sigma: float = 0.0) -> np.ndarray:
+        """Mean output of the detector at sampling times ``tau`` [UI] for independent symbols ``levels``; shape of ``tau``.
+
+        Positive means too early; ``sigma``: rms of the noise, in the unit of the pulse. Decisions are right.
+        """
+
+    @final
     def sampling_phase(self, pulse: np.ndarray, samples_per_symbol: int) -> float | None:
-        """Phase [UI] after the largest sample where the loop settles: pre- and post-cursor are equal there.
+        """Phase [UI] after the largest sample where the loop settles, a stable zero of the S-curve.
 
         ``pulse``: upright, one period of a periodic pulse at ``samples_per_symbol``. Of several stable zeros the nearest to
         the peak; None where there is none within `REACH`, as when no signal arrives.
         """
         peak = int(np.argmax(np.abs(pulse))) / samples_per_symbol
-        found = lock_phase(lambda tau: sampled_pulse(pulse, samples_per_symbol, tau), peak)
+        pair = np.array([-1.0, 1.0])
+        found = lock_phase(
+            lambda tau: sampled_pulse(pulse, samples_per_symbol, tau), peak, lambda at, tau: self.s_curve(at, tau, pair)
+        )
         return None if found is None else found - peak
 
+    @final
     def gains(self, detector_gain: float) -> tuple[float, float]:
         """Proportional and integral gain [UI per detector unit, the latter per symbol] for a ``detector_gain`` [unit per UI].
 
@@ -78,16 +98,83 @@ class MuellerMuller:
         scale = 1 + 2 * self.damping * theta + theta**2
         return 4 * self.damping * theta / scale / detector_gain, 4 * theta**2 / scale / detector_gain
 
-    def jitter_transfer(self, f_relative: np.ndarray, decision_delay: int = 0) -> np.ndarray:
+    @final
+    def jitter_transfer(self, f_relative: np.ndarray, decision_delay: int = 0, update: int = 1) -> np.ndarray:
         """Complex transfer from the phase of the data to that of the samples, shape of ``f_relative`` = f / symbol rate.
 
-        G / (1 + G) with G = (k_p + k_i / (1 - z^-1)) z^-(1 + delay) / (1 - z^-1), delay = `latency` + ``decision_delay``;
-        for small jitter. 1 at f = 0.
+        G / (1 + G) with G = (k_p + k_i / (1 - z^-1)) z^-(update + delay) A / (1 - z^-1), delay = `latency` + ``decision_delay``;
+        A = (sin(pi f update) / (update sin(pi f)))^2 for the mean over an ``update`` of several symbols and its even use over
+        the next one. For small jitter. 1 at f = 0.
         """
         proportional, integral = self.gains(1.0)
-        z1 = np.exp(-2j * np.pi * np.asarray(f_relative, float))
-        forward = (proportional * (1 - z1) + integral) * z1 ** (1 + self.latency + decision_delay)
+        f = np.asarray(f_relative, float)
+        z1 = np.exp(-2j * np.pi * f)
+        mean = (np.sinc(f * update) / np.sinc(f)) ** 2
+        forward = (proportional * (1 - z1) + integral) * z1 ** (update + self.latency + decision_delay) * mean
         return forward / ((1 - z1) ** 2 + forward)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class MuellerMuller(TimingLoop):
+    """Mueller-Muller: one sample a symbol. Settles where pre- and post-cursor are equal."""
+
+    @property
+    def detector(self) -> str:
+        """Its name."""
+        return "mueller-muller"
+
+    def s_curve(self, pulse_at: Pulse, tau: np.ndarray, levels: np.ndarray, sigma: float = 0.0) -> np.ndarray:  # noqa: ARG002
+        """Mean of y[k] a[k-1] - y[k-1] a[k], the `s_curve` of this module."""
+        return s_curve(pulse_at, tau, float(np.mean(np.square(levels))))
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Gardner(TimingLoop):
+    """Gardner: ``e[k] = y[k - 1/2] (y[k-1] - y[k])``, no decisions (F. M. Gardner, IEEE Trans. Commun. 34, 1986)."""
+
+    @property
+    def detector(self) -> str:
+        """Its name."""
+        return "gardner"
+
+    def s_curve(self, pulse_at: Pulse, tau: np.ndarray, levels: np.ndarray, sigma: float = 0.0) -> np.ndarray:  # noqa: ARG002
+        """E[a^2] sum_n h(tau + n - 1/2) (h(tau + n - 1) - h(tau + n)), over the symbols from 16 before to 64 after."""
+        n = np.arange(-16, 65)
+        at = np.asarray(tau, float)[..., None] + n
+        total = np.sum(pulse_at(at - 0.5) * (pulse_at(at - 1) - pulse_at(at)), axis=-1)
+        return float(np.mean(np.square(levels))) * total
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class BangBang(TimingLoop):
+    """Bang-bang: the sign of the sample half way between two symbols of opposite level (J. D. H. Alexander, Electron. Lett. 11, 1975).
+
+    Its gain depends on noise and interference at that sample: the bandwidth holds for the small-signal gain with them as Gaussian.
+    """
+
+    @property
+    def detector(self) -> str:
+        """Its name."""
+        return "bang-bang"
+
+    def s_curve(self, pulse_at: Pulse, tau: np.ndarray, levels: np.ndarray, sigma: float = 0.0) -> np.ndarray:
+        """Mean sign, interference of all other symbols (16 before to 64 after) and noise taken as Gaussian."""
+        from scipy.special import erf
+
+        tau = np.asarray(tau, float)
+        levels = np.asarray(levels, float)
+        n = np.arange(-16, 65)
+        others = n[(n != 0) & (n != 1)]
+        spread = np.mean(levels**2) * np.sum(pulse_at(tau[..., None] - 0.5 + others) ** 2, axis=-1) + sigma**2
+        step = pulse_at(tau - 0.5) - pulse_at(tau + 0.5)
+        total = np.zeros(tau.shape)
+        for level in levels[levels > 0]:
+            if np.any(levels == -level):
+                total -= 2 / levels.size**2 * erf(level * step / np.sqrt(2 * np.maximum(spread, 1e-300)))
+        return total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,20 +222,32 @@ def s_curve(pulse_at: Pulse, tau: np.ndarray, mean_square: float) -> np.ndarray:
     return mean_square * (pulse_at(tau + 1) - pulse_at(tau - 1))
 
 
-def lock_phase(pulse_at: Pulse, peak: float) -> float | None:
-    """Stable zero of the S-curve nearest ``peak`` [UI], where it falls through zero; None if there is none within `REACH`."""
+def lock_phase(pulse_at: Pulse, peak: float, curve: Curve | None = None) -> float | None:
+    """Stable zero of an S-curve nearest ``peak`` [UI], where it falls through zero; None if there is none within `REACH`.
+
+    ``curve(pulse_at, tau)``: by default that of the Mueller-Muller detector.
+    """
+
+    def output(tau: np.ndarray) -> np.ndarray:
+        return s_curve(pulse_at, tau, 1.0) if curve is None else curve(pulse_at, tau)
+
     tau = peak + np.arange(-REACH * SCAN, REACH * SCAN + 1) / SCAN
-    curve = s_curve(pulse_at, tau, 1.0)
-    falls = np.flatnonzero((curve[:-1] > 0) & (curve[1:] <= 0))
+    values = output(tau)
+    falls = np.flatnonzero((values[:-1] > 0) & (values[1:] <= 0))
     if falls.size == 0:
         return None
-    zeros = [_bisect(pulse_at, float(tau[i]), float(tau[i + 1])) for i in falls]
+    zeros = [_bisect(output, float(tau[i]), float(tau[i + 1])) for i in falls]
     return min(zeros, key=lambda zero: abs(zero - peak))
 
 
 def detector_gain(pulse_at: Pulse, tau: float, mean_square: float) -> float:
-    """Answer of the detector to sampling early, -dS/dtau [unit of the pulse per UI] at ``tau`` [UI]; mean over 1/16 UI."""
-    early, late = s_curve(pulse_at, np.array([tau - 1 / 32, tau + 1 / 32]), mean_square)
+    """Answer of the Mueller-Muller detector to sampling early, -dS/dtau [unit of the pulse per UI] at ``tau`` [UI]; mean over 1/16 UI."""
+    return slope(lambda x: s_curve(pulse_at, x, mean_square), tau)
+
+
+def slope(curve: Callable[[np.ndarray], np.ndarray], tau: float) -> float:
+    """Fall of an S-curve at ``tau`` [UI], per UI; mean over 1/16 UI."""
+    early, late = curve(np.array([tau - 1 / 32, tau + 1 / 32]))
     return float((early - late) * 16)
 
 
@@ -166,10 +265,10 @@ def sampled_pulse(pulse: np.ndarray, samples_per_symbol: int, tau: np.ndarray) -
     )
 
 
-def _bisect(pulse_at: Pulse, low: float, high: float) -> float:
+def _bisect(curve: Callable[[np.ndarray], np.ndarray], low: float, high: float) -> float:
     for _ in range(math.ceil(math.log2(1e12 / SCAN))):
         middle = (low + high) / 2
-        if s_curve(pulse_at, np.array([middle]), 1.0)[0] > 0:
+        if curve(np.array([middle]))[0] > 0:
             low = middle
         else:
             high = middle

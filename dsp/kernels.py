@@ -332,7 +332,7 @@ def lfsr(n: int, state: int, taps: np.ndarray, order: int) -> tuple[np.ndarray, 
     return out, int(register)
 
 
-# --- sampling and the baud-rate receiver (dsp.timing, dsp.receiver) ---
+# --- sampling, random streams, the baud-rate receiver (dsp.timing, dsp.streams, dsp.receiver, serdes.counting) ---
 
 
 @njit(nogil=True, cache=True, fastmath=True)
@@ -364,23 +364,125 @@ def interpolate(wave: np.ndarray, at: np.ndarray, beyond: np.ndarray, table: np.
     return out
 
 
-@njit(nogil=True, cache=True, fastmath=True)
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
+def gaussian(key: int, first: int, out: np.ndarray) -> None:
+    """Blocks of 1024 normal numbers, from block ``first`` on, to fill ``out`` (a multiple of 1024): Box and Muller, 1958.
+
+    Word k is the k-th of SplitMix64 (G. L. Steele et al., OOPSLA 2014): 41 bits for the radius (up to 7.6), 23 for the angle. Logarithm and
+    cosines by series, good to 1e-7. The first half of a block is the cosines, the second the sines.
+    """
+    n = out.size // 2
+    chunk = 512
+    first *= chunk
+    bits = np.empty(chunk, np.int64)
+    u = np.empty(chunk)
+    ub = u.view(np.int64)
+    e = np.empty(chunk)
+    for b in range(0, n, chunk):
+        m = min(chunk, n - b)
+        base = np.uint64(key) + np.uint64(first + b) * np.uint64(0x9E3779B97F4A7C15)
+        for k in range(m):
+            s = base + np.uint64(k) * np.uint64(0x9E3779B97F4A7C15)
+            s = (s ^ (s >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            s = (s ^ (s >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            s = s ^ (s >> np.uint64(31))
+            bits[k] = np.int64(s & np.uint64(0x7FFFFF))
+            u[k] = (np.float64(np.int64(s >> np.uint64(23))) + 0.5) * 2.0**-41
+        for k in range(m):
+            # mantissa in [sqrt(1/2), sqrt(2)): add the bits of 1/sqrt(2) offset
+            w = ub[k] + (0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
+            e[k] = np.float64((w >> 52) - 1023)
+            ub[k] = (w & 0x000FFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD
+        for k in range(m):
+            x = u[k]
+            s = (x - 1.0) / (x + 1.0)
+            t = s * s
+            p = s * (2.0 + t * (0.6666666666666666 + t * (0.4 + t * (0.2857142857142857 + t * (0.2222222222222222 + t * (0.18181818181818182 + t * 0.15384615384615385))))))
+            e[k] = math.sqrt(-2.0 * (p + 0.6931471805599453 * e[k]))
+        for k in range(m):
+            a = np.float64(bits[k]) * 2.0**-21  # in quarter turns 0..4
+            turn = np.int64(a + 0.5)
+            f = (a - np.float64(turn)) * 1.5707963267948966
+            f2 = f * f
+            sn = f * (1.0 + f2 * (-1/6 + f2 * (1/120 + f2 * (-1/5040 + f2 * (1/362880 - f2/39916800)))))
+            cs = 1.0 + f2 * (-0.5 + f2 * (1/24 + f2 * (-1/720 + f2 * (1/40320 + f2 * (-1/3628800 + f2/479001600)))))
+            odd = np.float64(turn & 1)
+            x = cs + odd * (sn - cs)
+            y = sn + odd * (cs - sn)
+            sx = np.float64(1 - ((turn + 1) & 2))
+            sy = np.float64(1 - (turn & 2))
+            out[2*b + k] = e[k] * x * sx
+            out[2*b + m + k] = e[k] * y * sy
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def splitmix(key: int, first: int, out: np.ndarray) -> None:
+    """Words ``first``, ``first`` + 1, ... of SplitMix64 into ``out`` (n,) uint64."""
+    for k in range(out.size):
+        s = np.uint64(key) + np.uint64(first + k) * np.uint64(0x9E3779B97F4A7C15)
+        s = (s ^ (s >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        s = (s ^ (s >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        out[k] = s ^ (s >> np.uint64(31))
+
+
+@njit(nogil=True, cache=True)
+def jitter_walk(
+    drive: np.ndarray, draws: np.ndarray, correlation: float, random: float, bounded: float, last: float, side: float
+) -> tuple[np.ndarray, float, float]:
+    """Displacements random x[n] + bounded s[n], and the last x and s: x[n] = rho x[n-1] + sqrt(1 - rho^2) drive[n], s[n] = +-1.
+
+    rho is ``correlation``; s turns where a draw is below (1 - rho) / 2, so its correlation is rho^k, too.
+    """
+    out = np.empty(drive.size)
+    fresh = math.sqrt(1.0 - correlation * correlation)
+    turn = 0.5 * (1.0 - correlation)
+    for n in range(drive.size):
+        last = correlation * last + fresh * drive[n]
+        side = -side if draws[n] < turn else side
+        out[n] = random * last + bounded * side
+    return out, last, side
+
+
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
+def sample_at(
+    wave: np.ndarray, at: int, beyond: float, table: np.ndarray, tilt: np.ndarray
+) -> float:
+    """`interpolate` at one instant, with all of its eight samples inside ``wave``."""
+    whole = math.floor(beyond)
+    u = (beyond - whole) * tilt.shape[0]
+    row = min(int(u), tilt.shape[0] - 1)
+    v = u - row
+    near = wave[at + whole - 3 : at + whole + 5]
+    c = table[row]
+    d = tilt[row]
+    x = 0.0
+    for t in range(8):
+        x += (c[t] + v * d[t]) * near[t]
+    return x
+
+
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
 def receive(
     wave: np.ndarray,
     jitter: np.ndarray,
+    pace: np.ndarray,
+    noise: np.ndarray,
     known: np.ndarray,
-    ahead: int,
     table: np.ndarray,
     tilt: np.ndarray,
-    thresholds: np.ndarray,
-    levels: np.ndarray,
+    lanes: np.ndarray,
+    nominal: np.ndarray,
+    limits: np.ndarray,
+    stages: np.ndarray,
     settings: np.ndarray,
     modes: np.ndarray,
     counts: np.ndarray,
     values: np.ndarray,
     ffe: np.ndarray,
     dfe: np.ndarray,
+    levels: np.ndarray,
     line: np.ndarray,
+    between: np.ndarray,
     past: np.ndarray,
     late: np.ndarray,
     out_at: np.ndarray,
@@ -389,115 +491,397 @@ def receive(
     out_z: np.ndarray,
     out_index: np.ndarray,
 ) -> tuple[int, int]:
-    """One pass of the receiver over ``wave``, as far as samples and ``jitter`` reach. Returns how many samples and decisions.
+    """The receiver over ``wave`` in steps of ``modes[0]`` symbols, as far as the inputs reach. Returns samples and decisions.
 
-    settings: samples per symbol beyond the whole ones, proportional and integral gain, converter step (0 for none) and full
-    scale, steps of the feed-forward and feedback adaptation. modes: whole samples per symbol, pre-cursors, further latency,
-    1 if jittered. Changed in place, the state: counts (position in ``wave``, pointers into line, past and late, samples
-    taken so far), values (fraction of the position, integrator, phase), ffe, dfe, and the delay lines; line and past are
-    stored twice so that a window is one slice, newest first. ``known``: true indices of the next decisions, 255 where there
-    is none. Out: by sample its position and phase [UI], by decision the equalised sample and the index.
+    Constant: ``lanes`` (n_lanes, 3) gain, offset [V], skew [UI]; ``nominal`` levels; ``limits`` of the feedback taps, of the
+    other feed-forward taps over the main one (1e300: none), and of their sum of magnitudes; ``stages`` (n, 5): decision count that ends the stage,
+    rule (0 none, 1 LMS, 2 sign-LMS, 3 constant modulus), steps of feed-forward and feedback taps and of the levels.
+    settings: samples per symbol, proportional and integral gain, converter step (0 for none) and full scale, modulus. modes:
+    symbols per update, pre-cursors, further latency, detector (0 none, 1 Mueller-Muller, 2 Gardner, 3 bang-bang), whether there
+    are jitter [UI], pace [UI beyond 1 to the next instant], noise [V] (with detectors 2 and 3 two values a symbol, the first half
+    a symbol earlier); whether positions are wanted.
+    Changed in place, the state: counts (position in ``wave``, samples taken, pointer into late, stage, 1 once taps ran away),
+    values (fraction of the position, integrator, phase, phase per symbol now), taps, levels, ``line`` (last samples), ``between``
+    (those half way before them), ``past`` (last decided levels), all oldest first, ``late`` (timing errors). ``known``: true indices of the next decisions, 255 where
+    there is none. Out: by sample position and phase [UI], by decision the equalised sample and the index.
     """
-    spare, proportional, integral, step, full_scale, mu_ffe, mu_dfe = settings
-    n_whole, n_pre, latency, jittered = modes
-    samples_per_symbol = n_whole + spare
-    i, p, q, r, taken = counts
-    fraction, drift, phase = values
-    n_rows = tilt.shape[0]
-    n_line = line.size // 2
-    n_past = past.size // 2
-    n_ffe = ffe.size
-    n_dfe = dfe.size
-    n_levels = levels.size
-    closed = proportional != 0.0
+    samples_per_symbol, proportional, integral, step, full_scale, modulus = settings
+    span, n_pre, latency, detector, jittered, paced, noisy, traced = modes
+    i, taken, r, stage, lost = counts
+    fraction, drift, phase, rate = values
+    n_ffe, n_dfe, n_line, n_past, n_levels, n_lanes = ffe.size, dfe.size, line.size, past.size, levels.size, lanes.shape[0]
     top = 0.0 if step == 0.0 else math.floor(2 * full_scale / step + 0.5)
+    draws = 2 if detector >= 2 else 1
+    n_whole = int(samples_per_symbol) if samples_per_symbol == math.floor(samples_per_symbol) else 0
+    packed = np.empty(span, np.int64)
+    half = 0.5 * samples_per_symbol
+    fine = 0.0 if step == 0.0 else 1.0 / step
+    need = int(math.ceil(1.03 * span * samples_per_symbol + 2.0 * samples_per_symbol)) + 8
+    room = max(span, 256)
+    xs = np.empty(n_line + room)
+    middles = np.empty(n_line + room)
+    z = np.empty(span)
+    decided = np.empty(n_past + room)
+    h = n_line
+    g = n_past
+    truth = np.empty(span)
+    miss = np.empty(span)
+    thresholds = np.empty(n_levels - 1)
+    xs[:n_line] = line
+    middles[:n_line] = between
+    decided[:n_past] = past
+    for t in range(n_levels - 1):
+        thresholds[t] = 0.5 * (levels[t] + levels[t + 1])
+    plain = n_lanes == 1 and lanes[0, 0] == 1.0 and lanes[0, 1] == 0.0 and lanes[0, 2] == 0.0
     n_samples = 0
     n_decided = 0
-    limit = out_at.size
-    while n_samples < limit and i + ahead < wave.size and (jittered == 0 or n_samples < jitter.size):
-        # sample
-        beyond = fraction
-        if jittered:
-            beyond += samples_per_symbol * min(max(jitter[n_samples], -1.0), 1.0)
-        whole = math.floor(beyond)
-        u = (beyond - whole) * n_rows
-        row = min(int(u), n_rows - 1)
-        v = u - row
-        near = wave[i + whole - 3 : i + whole + 5]
-        c = table[row]
-        d = tilt[row]
-        x = 0.0
-        for t in range(8):
-            x += (c[t] + v * d[t]) * near[t]
+    while (
+        n_samples + span <= out_at.size
+        and i + need < wave.size
+        and (jittered == 0 or n_samples + span <= jitter.size)
+        and (paced == 0 or n_samples + span <= pace.size)
+        and (noisy == 0 or (n_samples + span) * draws <= noise.size)
+    ):
+        # sample; where the instants are evenly spaced, with taps that change evenly from the first to the last
+        travel = span * samples_per_symbol * rate
+        even = span >= 8 and jittered == 0 and paced == 0 and plain and detector < 2 and n_whole > 0
+        if even and fraction + travel >= 0.0 and fraction + travel < 1.0:
+            u = fraction * tilt.shape[0]
+            row = min(int(u), tilt.shape[0] - 1)
+            w = (fraction + travel) * tilt.shape[0]
+            last = min(int(w), tilt.shape[0] - 1)
+            for t in range(8):
+                c0 = table[row, t] + (u - row) * tilt[row, t]
+                c1 = table[last, t] + (w - last) * tilt[last, t]
+                d = (c1 - c0) / span
+                from_t = wave[i - 3 + t : i - 3 + t + n_whole * span]
+                if t == 0:
+                    xs[h : h + span] = 0.0
+                fill = xs[h : h + span]
+                if n_whole == 2:
+                    for k in range(span):
+                        fill[k] += (c0 + k * d) * from_t[2 * k]
+                elif n_whole == 4:
+                    for k in range(span):
+                        fill[k] += (c0 + k * d) * from_t[4 * k]
+                else:
+                    for k in range(span):
+                        fill[k] += (c0 + k * d) * from_t[n_whole * k]
+            for k in range(span):
+                out_phase[n_samples + k] = phase + k * rate
+            if traced:
+                for k in range(span):
+                    out_at[n_samples + k] = i + n_whole * k
+                    out_beyond[n_samples + k] = fraction + samples_per_symbol * rate * k
+            phase += span * rate
+            fraction += travel
+            i += n_whole * span
+        else:
+            for k in range(span):
+                moved = 0.0 if jittered == 0 else jitter[n_samples + k]
+                if not plain:
+                    moved += lanes[(taken + k) % n_lanes, 2]
+                beyond = fraction + samples_per_symbol * min(max(moved, -1.0), 1.0)
+                xs[h + k] = sample_at(wave, i, beyond, table, tilt)
+                if detector >= 2:
+                    middles[h + k] = sample_at(wave, i, beyond - half, table, tilt)
+                out_phase[n_samples + k] = phase
+                if traced:
+                    out_at[n_samples + k] = i
+                    out_beyond[n_samples + k] = beyond
+                ahead = rate
+                if paced:
+                    ahead += pace[n_samples + k]
+                fraction += samples_per_symbol * (1.0 + ahead)
+                whole = math.floor(fraction)
+                fraction -= whole
+                i += int(whole)
+                phase += ahead
+        if noisy:
+            if draws == 1:
+                for k in range(span):
+                    xs[h + k] += noise[n_samples + k]
+            else:
+                for k in range(span):
+                    middles[h + k] += noise[2 * (n_samples + k)]
+                    xs[h + k] += noise[2 * (n_samples + k) + 1]
+        if not plain:
+            for k in range(span):
+                lane = (taken + k) % n_lanes
+                xs[h + k] = xs[h + k] * lanes[lane, 0] + lanes[lane, 1]
         if step != 0.0:
-            code = min(max(np.rint((x + full_scale) / step), 0.0), top)
-            x = code * step - full_scale
-        p = p - 1 if p > 0 else n_line - 1
-        line[p] = x
-        line[p + n_line] = x
-        out_at[n_samples] = i
-        out_beyond[n_samples] = beyond
-        out_phase[n_samples] = phase
-        n_samples += 1
-        taken += 1
-        correction = 0.0
-        if taken > n_pre:
-            # equalise; the newest sample apart, as its store is still under way when the window is loaded
-            window = line[p : p + n_line]
-            z = 0.0
-            for t in range(1, n_ffe):
-                z += ffe[t] * window[t]
-            z += ffe[0] * x
-            before = past[q : q + n_past]
-            for t in range(n_dfe):
-                z -= dfe[t] * before[t]
-            # decide
-            index = 0
-            for t in range(n_levels - 1):
-                index += z > thresholds[t]
-            out_z[n_decided] = z
-            out_index[n_decided] = index
-            a = levels[index]
-            if n_decided < known.size and known[n_decided] != 255:
-                a = levels[known[n_decided]]
-            # track: the detector on unequalised samples
-            if closed:
-                error = window[n_pre] * before[0] - window[n_pre + 1] * a
+            for k in range(span):
+                code = min(max(np.rint((xs[h + k] + full_scale) * fine), 0.0), top)
+                xs[h + k] = code * step - full_scale
+        # equalise: z[k] = sum_t ffe[t] x[k - t]
+        if span < 8:
+            for k in range(span):
+                total = 0.0
+                window = xs[h + k - n_ffe + 1 : h + k + 1]
+                for t in range(n_ffe):
+                    total += ffe[n_ffe - 1 - t] * window[t]
+                z[k] = total
+        else:
+            z[:] = 0.0
+            for t in range(n_ffe):
+                tap = ffe[t]
+                window = xs[h - t : h - t + span]
+                for k in range(span):
+                    z[k] += tap * window[k]
+        # decide, the newest decision apart: its store is still under way when it is wanted
+        begin = min(max(n_pre - taken, 0), span)
+        newest = decided[g - 1]
+        first_tap = dfe[0] if n_dfe > 0 else 0.0
+        if span >= 8 and n_dfe == 1 and n_levels == 4 and n_decided >= known.size:
+            # all four histories at once, then a chain of shifts: three whole-number operations a symbol
+            t0, t1, t2 = thresholds[0], thresholds[1], thresholds[2]
+            s0, s1, s2, s3 = first_tap * nominal[0], first_tap * nominal[1], first_tap * nominal[2], first_tap * nominal[3]
+            for k in range(begin, span):
+                v0, v1, v2, v3 = z[k] - s0, z[k] - s1, z[k] - s2, z[k] - s3
+                packed[k] = (
+                    np.int64(v0 > t0) + np.int64(v0 > t1) + np.int64(v0 > t2)
+                    + ((np.int64(v1 > t0) + np.int64(v1 > t1) + np.int64(v1 > t2)) << 2)
+                    + ((np.int64(v2 > t0) + np.int64(v2 > t1) + np.int64(v2 > t2)) << 4)
+                    + ((np.int64(v3 > t0) + np.int64(v3 > t1) + np.int64(v3 > t2)) << 6)
+                )
+            before = np.int64(0)
+            for t in range(n_levels):
+                if nominal[t] == newest:
+                    before = np.int64(t)
+            if newest != nominal[before] and begin < span:  # before the first decision there is no level
+                v = z[begin] - first_tap * newest
+                before = np.int64(v > t0) + np.int64(v > t1) + np.int64(v > t2)
+                packed[begin] = before * 85
+            for k in range(begin, span):
+                before = (packed[k] >> (2 * before)) & 3
+                packed[k] = before
+            for k in range(begin, span):
+                decided[g + k - begin] = nominal[packed[k]]
+                truth[k] = levels[packed[k]]
+                out_index[n_decided + k - begin] = packed[k]
+            for k in range(begin, span):
+                z[k] -= first_tap * decided[g + k - begin - 1]
+                out_z[n_decided + k - begin] = z[k]
+            n_decided += span - begin
+        else:
+            for k in range(begin, span):
+                base = z[k]
+                for t in range(1, n_dfe):
+                    base -= dfe[t] * decided[g + k - begin - 1 - t]
+                v = base - first_tap * newest
+                index = 0
+                for t in range(n_levels - 1):
+                    index += v > thresholds[t]
+                z[k] = v
+                out_z[n_decided] = v
+                out_index[n_decided] = index
+                if n_decided < known.size and known[n_decided] != 255:
+                    index = known[n_decided]
+                newest = nominal[index]
+                truth[k] = levels[index]
+                decided[g + k - begin] = newest
+                n_decided += 1
+        n_new = span - begin
+        # track: the detector on unequalised samples
+        if detector != 0:
+            total = 0.0
+            for k in range(begin, span):
+                if detector == 1:
+                    q = h + k - n_pre
+                    p = g + k - begin
+                    error = xs[q] * decided[p - 1] - xs[q - 1] * decided[p]
+                elif detector == 2:
+                    error = middles[h + k] * (xs[h + k - 1] - xs[h + k])
+                else:
+                    p = g + k - begin
+                    error = 0.0
+                    if decided[p] == -decided[p - 1] and decided[p] != 0.0:
+                        error = 1.0 if (middles[h + k - n_pre] > 0.0) == (decided[p] < 0.0) else -1.0
                 if latency > 0:
                     r = r - 1 if r > 0 else latency - 1
                     fresh = error
                     error = late[r]
                     late[r] = fresh
-                drift = min(max(drift + integral * error, -0.01), 0.01)
-                correction = min(max(proportional * error + drift, -0.5), 0.5)
-            # adapt
-            if mu_ffe != 0.0:
-                miss = mu_ffe * (a - z)
+                total += error
+            drift = min(max(drift + integral * total, -0.01), 0.01)
+            rate = min(max(proportional * total / span + drift, -0.5 / span), 0.5 / span)
+        # adapt
+        rule = int(stages[stage, 1])
+        if rule != 0 and lost == 0 and n_new > 0:
+            mu_ffe, mu_dfe, mu_levels = stages[stage, 2], stages[stage, 3], stages[stage, 4]
+            for k in range(begin):
+                miss[k] = 0.0
+            for k in range(begin, span):
+                if rule == 3:
+                    miss[k] = z[k] * (modulus - z[k] * z[k])
+                else:
+                    miss[k] = truth[k] - z[k]
+            if mu_levels != 0.0:
+                for k in range(begin, span):
+                    for t in range(n_levels):
+                        if truth[k] == levels[t]:
+                            levels[t] -= mu_levels * miss[k]
+                for t in range(n_levels - 1):
+                    thresholds[t] = 0.5 * (levels[t] + levels[t + 1])
+            if rule == 2:
+                for k in range(begin, span):
+                    miss[k] = 1.0 if miss[k] > 0 else -1.0
+            size = 0.0
+            for t in range(n_ffe):
+                window = xs[h - t : h - t + span]
+                slope = 0.0
+                for k in range(span):
+                    slope += miss[k] * window[k]
+                ffe[t] += mu_ffe * slope
+                size += abs(ffe[t])
+            if limits[2] < 1e300:
+                most = limits[2] * abs(ffe[n_pre])
                 for t in range(n_ffe):
-                    ffe[t] += miss * window[t]
+                    if t != n_pre:
+                        ffe[t] = min(max(ffe[t], -most), most)
             if mu_dfe != 0.0:
-                miss = mu_dfe * (a - z)
                 for t in range(n_dfe):
-                    dfe[t] -= miss * before[t]
-            q = q - 1 if q > 0 else n_past - 1
-            past[q] = a
-            past[q + n_past] = a
-            n_decided += 1
+                    slope = 0.0
+                    for k in range(begin, span):
+                        slope += miss[k] * decided[g + k - begin - 1 - t]
+                    dfe[t] = min(max(dfe[t] - mu_dfe * slope, limits[0]), limits[1])
+            if size > limits[3]:
+                lost = 1
         # move on
-        phase += correction
-        fraction += spare + samples_per_symbol * correction
-        whole = math.floor(fraction)
-        fraction -= whole
-        i += n_whole + whole
+        h += span
+        g += n_new
+        if h + span > xs.size:
+            for t in range(n_line):
+                xs[t] = xs[h - n_line + t]
+                middles[t] = middles[h - n_line + t]
+            h = n_line
+        if g + span > decided.size:
+            for t in range(n_past):
+                decided[t] = decided[g - n_past + t]
+            g = n_past
+        n_samples += span
+        taken += span
+        while stage < stages.shape[0] - 1 and taken - n_pre >= stages[stage, 0]:
+            stage += 1
+    line[:] = xs[h - n_line : h]
+    between[:] = middles[h - n_line : h]
+    past[:] = decided[g - n_past : g]
     counts[0] = i
-    counts[1] = p
-    counts[2] = q
-    counts[3] = r
-    counts[4] = taken
+    counts[1] = taken
+    counts[2] = r
+    counts[3] = stage
+    counts[4] = lost
     values[0] = fraction
     values[1] = drift
     values[2] = phase
+    values[3] = rate
     return n_samples, n_decided
+
+
+@njit(nogil=True, cache=True)
+def baseline(level: np.ndarray, share: float, wander: float) -> tuple[np.ndarray, float]:
+    """First-order high-pass at one value a symbol: level minus its running mean, and that mean; ``share`` of each goes into it."""
+    out = np.empty(level.size)
+    for n in range(level.size):
+        out[n] = level[n] - wander
+        wander += share * (level[n] - wander)
+    return out, wander
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def tally(
+    z: np.ndarray, decided: np.ndarray, truth: np.ndarray, phase: np.ndarray, levels: np.ndarray, first: int, last: int,
+    window: int, carry: np.ndarray, out: np.ndarray, wrong: np.ndarray,
+) -> tuple[int, float]:  # fmt: skip
+    """Compare decisions with what was sent. Returns windows completed, and the sum of squares of z about the sent levels.
+
+    Squares and ``wrong`` (n,) count from decision ``first`` to ``last`` only. By ``window`` decisions up to ``last`` into ``out``
+    (n, 4): mean square of z about the decided level, mean and rms of ``phase``, share of wrong ones; ``carry`` (6,) keeps the open window.
+    """
+    n_out = 0
+    total_square = 0.0
+    count, error, total, square, base, bad = carry
+    for k in range(z.size):
+        counted = first <= k < last
+        wrong[k] = counted and decided[k] != truth[k]
+        if counted:
+            miss = z[k] - levels[truth[k]]
+            total_square += miss * miss
+        if k < last:
+            if count == 0.0:
+                base = phase[k]
+            miss = z[k] - levels[decided[k]]
+            error += miss * miss
+            moved = phase[k] - base
+            total += moved
+            square += moved * moved
+            bad += wrong[k]
+            count += 1.0
+            if count == window:
+                mean = total / window
+                out[n_out, 0] = error / window
+                out[n_out, 1] = base + mean
+                out[n_out, 2] = math.sqrt(max(square / window - mean * mean, 0.0))
+                out[n_out, 3] = bad / window
+                n_out += 1
+                count = 0.0
+                error = 0.0
+                total = 0.0
+                square = 0.0
+                bad = 0.0
+    carry[0] = count
+    carry[1] = error
+    carry[2] = total
+    carry[3] = square
+    carry[4] = base
+    carry[5] = bad
+    return n_out, total_square
+
+
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
+def count_eye(
+    counts: np.ndarray, wave: np.ndarray, at: np.ndarray, beyond: np.ndarray, noise: np.ndarray, offsets: np.ndarray,
+    table: np.ndarray, tilt: np.ndarray, ffe: np.ndarray, n_pre: int, dfe: np.ndarray, decided: np.ndarray, sent: np.ndarray,
+    first: int, last: int, spans: np.ndarray,
+) -> None:  # fmt: skip
+    """Histograms of the waveform about the sampling instants, before and behind both equalisers, by the symbol sent.
+
+    ``counts`` (3, n_levels, n_phases, n_bins); ``at``, ``beyond``: of the samples; ``noise`` [V] the same for all phases, empty for
+    none; ``offsets`` [samples] of the phases. Decision k, level ``decided[k]`` and symbol ``sent[k]``, belongs to sample k; those from
+    ``first`` to ``last`` are counted and need all samples their taps reach. Bins are centred from -span to span, the outer ones
+    take what lies beyond.
+    """
+    n_bins = counts.shape[3]
+    n_ffe, n_dfe, n_post = ffe.size, dfe.size, ffe.size - 1 - n_pre
+    n = last - first
+    x = np.empty(n + n_ffe - 1)
+    z = np.empty(n)
+    begin = first - n_post
+    scale = (n_bins - 1) / (2 * spans)
+    top = n_bins - 1.0
+    for p in range(offsets.size):
+        for k in range(x.size):
+            x[k] = sample_at(wave, at[begin + k], beyond[begin + k] + offsets[p], table, tilt)
+        if noise.size > 0:
+            for k in range(x.size):
+                x[k] += noise[begin + k]
+        z[:] = 0.0
+        for t in range(n_ffe):
+            tap = ffe[t]
+            window = x[n_ffe - 1 - t : n_ffe - 1 - t + n]
+            for k in range(n):
+                z[k] += tap * window[k]
+        for k in range(n):
+            level = sent[first + k]
+            counts[0, level, p, int(min(max((x[n_post + k] + spans[0]) * scale[0] + 0.5, 0.0), top))] += 1
+            counts[1, level, p, int(min(max((z[k] + spans[1]) * scale[1] + 0.5, 0.0), top))] += 1
+        for t in range(n_dfe):
+            tap = dfe[t]
+            before = decided[first - 1 - t : first - 1 - t + n]
+            for k in range(n):
+                z[k] -= tap * before[k]
+        for k in range(n):
+            counts[2, sent[first + k], p, int(min(max((z[k] + spans[2]) * scale[2] + 0.5, 0.0), top))] += 1
 
 
 # --- Reed-Solomon codes (dsp.reed_solomon) ---
@@ -815,32 +1199,6 @@ def viterbi_pam4(
     metrics[0], metrics[1], metrics[2], metrics[3] = m0, m1, m2, m3
     history[:] = g
     return out
-
-
-@njit(nogil=True, cache=True)
-def first_order(drive: np.ndarray, rho: float, last: float) -> np.ndarray:
-    """x[n] = rho x[n-1] + sqrt(1 - rho^2) drive[n], with x[-1] = ``last``: white noise to noise of correlation rho^k."""
-    out = np.empty(drive.size)
-    fresh = math.sqrt(1.0 - rho * rho)
-    x = last
-    for n in range(drive.size):
-        x = rho * x + fresh * drive[n]
-        out[n] = x
-    return out
-
-
-@njit(nogil=True, cache=True)
-def count_eye(counts: np.ndarray, samples: np.ndarray, sent: np.ndarray, span: float) -> None:
-    """Add ``samples`` (n_phases, n) of the symbols ``sent`` (n,) to ``counts`` (n_levels, n_phases, n_bins).
-
-    Bins are centred from -``span`` to ``span``; what lies beyond goes into the outer ones.
-    """
-    n_bins = counts.shape[2]
-    scale = (n_bins - 1) / (2 * span)
-    for p in range(samples.shape[0]):
-        for n in range(samples.shape[1]):
-            place = (samples[p, n] + span) * scale + 0.5
-            counts[sent[n], p, int(min(max(place, 0.0), n_bins - 1.0))] += 1
 
 
 # --- Channel Operating Margin (serdes.com_dfe) ---

@@ -2,52 +2,78 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from dsp.noise import Jitter
 
+_BLOCK = 1024
+"""Normal numbers that the kernel makes at a time."""
+_NORMAL, _WHOLE, _EVEN = 0, 0x5851F42D4C957F2D, 0x14057B7EF767814F
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+
+@dataclass(frozen=True, kw_only=True)
 class Stream:
-    """Position of a random stream. Drawing n numbers and then m gives the same numbers as drawing n + m at once."""
+    """Position of a random stream: where it began and how many numbers were drawn.
 
-    position: Any
+    Drawing n numbers and then m gives the same numbers as drawing n + m at once. Kinds of numbers are independent of each other.
+    """
+
+    key: int
+    place: int = 0
+
+    def after(self, n: int) -> Stream:
+        """The stream ``n`` numbers on."""
+        return Stream(key=self.key, place=self.place + n)
+
+    def seed(self, kind: int) -> np.uint64:
+        """Seed of the numbers of one kind."""
+        return np.uint64(self.key ^ kind)
 
 
 def start(rng: np.random.Generator) -> Stream:
-    """A stream of its own, seeded from ``rng`` (which advances by four words)."""
-    seed = rng.integers(0, 2**32, size=4, dtype=np.uint64)
-    return Stream(position=np.random.SFC64(seed).state)
+    """A stream of its own, seeded from ``rng`` (which advances by one word)."""
+    return Stream(key=int(rng.integers(0, 2**64, dtype=np.uint64)))
 
 
-def _generator(stream: Stream) -> np.random.Generator:
-    bits = np.random.SFC64(0)
-    bits.state = stream.position
-    return np.random.Generator(bits)
+def _words(n: int, stream: Stream, kind: int, per_word: int) -> np.ndarray:
+    """The 64-bit words that hold the next ``n`` numbers, ``per_word`` in each."""
+    from dsp import kernels
+
+    first, last = stream.place // per_word, -(-(stream.place + n) // per_word)
+    words = np.empty(last - first, np.uint64)
+    kernels.splitmix(stream.seed(kind), first, words)
+    return words
 
 
 def normal(shape: tuple[int, ...], stream: Stream) -> tuple[np.ndarray, Stream]:
     """Independent standard normal numbers, shape (..., n). Last axis time: all lanes of one instant are drawn together."""
-    rng = _generator(stream)
-    draws = rng.standard_normal((shape[-1], *shape[:-1]))
-    return np.moveaxis(draws, 0, -1), Stream(position=rng.bit_generator.state)
+    from dsp import kernels
+
+    n = math.prod(shape)
+    first, last = stream.place // _BLOCK, -(-(stream.place + n) // _BLOCK)
+    draws = np.empty((last - first) * _BLOCK)
+    kernels.gaussian(stream.seed(_NORMAL), first, draws)
+    skip = stream.place - first * _BLOCK
+    return np.moveaxis(draws[skip : skip + n].reshape(shape[-1], *shape[:-1]), 0, -1), stream.after(n)
 
 
 def integers(n_values: int, n: int, stream: Stream) -> tuple[np.ndarray, Stream]:
     """``n`` independent whole numbers 0 ... n_values - 1, shape (n,), uint8 (so ``n_values`` is 256 or less)."""
-    rng = _generator(stream)
-    draws = rng.integers(0, n_values, size=n, dtype=np.uint32).astype(np.uint8)
-    return draws, Stream(position=rng.bit_generator.state)
+    if n_values & (n_values - 1) == 0:
+        skip = stream.place % 8
+        draws = _words(n, stream, _WHOLE, 8).view(np.uint8)[skip : skip + n] & np.uint8(n_values - 1)
+    else:
+        skip = stream.place % 2  # 32 bits a number: the values are even to 2^-24
+        draws = (_words(n, stream, _WHOLE, 2).view(np.uint32)[skip : skip + n] * np.float64(n_values / 2**32)).astype(np.uint8)
+    return draws, stream.after(n)
 
 
 def uniform(n: int, stream: Stream) -> tuple[np.ndarray, Stream]:
     """``n`` independent numbers from 0 to 1, shape (n,)."""
-    rng = _generator(stream)
-    draws = rng.random(n)
-    return draws, Stream(position=rng.bit_generator.state)
+    return (_words(n, stream, _EVEN, 1) >> np.uint64(11)) * 2.0**-53, stream.after(n)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -73,14 +99,8 @@ def displacements(jitter: Jitter, n: int, stream: JitterStream) -> tuple[np.ndar
     from dsp import kernels
 
     drive, random = normal((n,), stream.random)
-    wander = kernels.first_order(drive, jitter.correlation, stream.last)
     draws, bounded = uniform(n, stream.bounded)
-    # a two-state process that turns with probability p has correlation 1 - 2 p
-    side = stream.side * np.cumprod(np.where(draws < (1 - jitter.correlation) / 2, -1.0, 1.0))
-    after = JitterStream(
-        random=random,
-        bounded=bounded,
-        last=float(wander[-1]) if n else stream.last,
-        side=float(side[-1]) if n else stream.side,
+    moved, last, side = kernels.jitter_walk(
+        drive, draws, jitter.correlation, jitter.random_ui, jitter.dual_dirac_ui, stream.last, stream.side
     )
-    return jitter.random_ui * wander + jitter.dual_dirac_ui * side, after
+    return moved, JitterStream(random=random, bounded=bounded, last=float(last), side=float(side))

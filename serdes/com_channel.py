@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from channels.channel import LinearChannel
 from channels.copper import CopperChannel
 from channels.file_network import FileNetwork, check_rate
 from channels.network import MultiPort
@@ -31,12 +32,13 @@ AMPLITUDES = {"thru": "A_v", "fext": "A_fe", "next": "A_ne"}
 class ComChannel:
     """What is between the packages (or host boards): the through path, far-end and near-end aggressors, as differential two-ports.
 
-    Models or files, in any order of aggressors. ``findings``: what was noticed about files on the way in.
+    Models or files, in any order of aggressors. An aggressor may also be a channel from its transmitter's circuit to the
+    receiver's, packages included. ``findings``: what was noticed about files on the way in.
     """
 
     thru: MultiPort
-    fext: tuple[MultiPort, ...] = ()
-    next: tuple[MultiPort, ...] = ()
+    fext: tuple[MultiPort | LinearChannel, ...] = ()
+    next: tuple[MultiPort | LinearChannel, ...] = ()
     name: str = "channel"
     findings: tuple[Finding, ...] = ()
 
@@ -45,15 +47,15 @@ class ComChannel:
         for field in ("fext", "next"):
             check.instance(self, field, getattr(self, field), tuple)
             for i, part in enumerate(getattr(self, field)):
-                check.instance(self, f"{field}[{i}]", part, MultiPort)
+                check.instance(self, f"{field}[{i}]", part, (MultiPort, LinearChannel))
         for part in (self.thru, *self.fext, *self.next):
-            if part.n_ports != 2:
+            if isinstance(part, MultiPort) and part.n_ports != 2:
                 raise check.fail(self, "thru, fext, next", "differential two-ports", f"{part.n_ports} ports")
         check.instance(self, "name", self.name, str)
         check.instance(self, "findings", self.findings, tuple)
 
     @property
-    def paths(self) -> tuple[tuple[str, MultiPort], ...]:
+    def paths(self) -> tuple[tuple[str, MultiPort | LinearChannel], ...]:
         """(kind, network) of the through path and every aggressor."""
         return (("thru", self.thru), *(("fext", n) for n in self.fext), *(("next", n) for n in self.next))
 
@@ -109,7 +111,7 @@ def _judge(sheet: Sheet, network: FileNetwork) -> list[Finding]:
     return found
 
 
-def frequencies(sheet: Sheet, network: MultiPort) -> np.ndarray:
+def frequencies(sheet: Sheet, network: MultiPort | LinearChannel) -> np.ndarray:
     """Where the network is evaluated [Hz], from 0: the points of its file, else steps of Delta_f to f_b."""
     if isinstance(network, FileNetwork):
         f = network.data.frequency
@@ -117,8 +119,11 @@ def frequencies(sheet: Sheet, network: MultiPort) -> np.ndarray:
     return np.arange(int(round(sheet.f_b / sheet.Delta_f)) + 1) * sheet.Delta_f
 
 
-def voltage_transfer(sheet: Sheet, case: Case, kind: str, network: MultiPort) -> tuple[np.ndarray, np.ndarray]:
+def voltage_transfer(sheet: Sheet, case: Case, kind: str, network: MultiPort | LinearChannel) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies [Hz] and H21 (93A-18) from circuit to circuit, packages and boards included."""
+    if isinstance(network, LinearChannel):
+        f = frequencies(sheet, network)
+        return f, network.transfer(f)
     near = sheet.end(case, {"thru": "tx"}.get(kind, kind))
     far = tuple(part.flipped for part in reversed(sheet.end(case, "rx")))
     f = frequencies(sheet, network)
@@ -129,7 +134,8 @@ def voltage_transfer(sheet: Sheet, case: Case, kind: str, network: MultiPort) ->
 def filtered(sheet: Sheet, f: np.ndarray, h: np.ndarray) -> np.ndarray:
     """H_t H21 H_r: transition time (93A-46), held back by 3 T_r so that it is causal, and receiver noise filter (93A-20)."""
     delay = np.exp(-6j * np.pi * f * sheet.T_r)
-    return h * filters.gaussian_edge(f, sheet.T_r) * delay * filters.butterworth4(f, sheet.f_r * sheet.f_b)
+    out = h * filters.gaussian_edge(f, sheet.T_r) * delay
+    return out if sheet.H_r == "noise" else out * filters.butterworth4(f, sheet.f_r * sheet.f_b)
 
 
 def impulse_response(sheet: Sheet, f: np.ndarray, h: np.ndarray) -> np.ndarray:
@@ -164,7 +170,7 @@ def impulse_response(sheet: Sheet, f: np.ndarray, h: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Path_:
+class ComPath:
     """One path ready for equalisation: ``kind``, transfer ``h`` at ``f`` [V/V] and ``impulse`` [V], both with H_t and H_r."""
 
     kind: str
@@ -173,26 +179,21 @@ class Path_:
     impulse: np.ndarray
 
 
-def prepare(sheet: Sheet, case: Case, channel: ComChannel) -> tuple[Path_, ...]:
+def prepare(sheet: Sheet, case: Case, channel: ComChannel) -> tuple[ComPath, ...]:
     """Every path of a test case, the through path first. ``impulse`` includes the amplitude A_v, A_fe or A_ne."""
     made = []
     for kind, network in channel.paths:
         f, h21 = voltage_transfer(sheet, case, kind, network)
         h = filtered(sheet, f, h21)
-        made.append(Path_(kind=kind, f=f, h=h, impulse=impulse_response(sheet, f, h) * getattr(sheet, AMPLITUDES[kind])))
+        made.append(ComPath(kind=kind, f=f, h=h, impulse=impulse_response(sheet, f, h) * getattr(sheet, AMPLITUDES[kind])))
     return tuple(made)
 
 
-def ctle_bank(sheet: Sheet, impulse: np.ndarray, settings: tuple[tuple[float, float], ...]) -> np.ndarray:
-    """Pulse responses [V], shape (n_settings, n), behind each CTLE setting: the impulse through (93A-22) held one symbol.
-
-    The CTLE acts by the bilinear transform at M samples a symbol, exact at DC and within 0.3 % in frequency at f_b.
-    """
-    return np.stack([pulse_behind_ctle(sheet, impulse, *setting) for setting in settings])
-
-
 def pulse_behind_ctle(sheet: Sheet, impulse: np.ndarray, g_DC: float, g_DC2: float) -> np.ndarray:
-    """Pulse response [V] behind one CTLE setting, as long as ``impulse``."""
+    """Pulse response [V] behind one CTLE setting, as long as ``impulse``: held one symbol (93A-23, -24), through (93A-22).
+
+    The CTLE acts by the bilinear transform at M samples a symbol: exact at DC, within 0.3 % in frequency at f_b.
+    """
     from scipy.signal import bilinear, lfilter
 
     held = np.cumsum(impulse)

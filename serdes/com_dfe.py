@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dsp import filters
-from serdes.com_channel import Path_, pulse_behind_ctle
+from serdes.com_channel import ComPath, pulse_behind_ctle
 from serdes.com_sheet import Sheet
 
 PAD = 24
@@ -92,9 +92,16 @@ def phase_products(sheet: Sheet, x: np.ndarray, n_lags: int) -> np.ndarray:
 
 
 def slope_of(sheet: Sheet, pulse: np.ndarray) -> np.ndarray:
-    """h_J of (93A-28) at every sample: the central difference over two samples [V/UI], shape of ``pulse``."""
+    """h_J of (93A-28) at every sample: the central difference over two samples [V/UI], shape of ``pulse``.
+
+    Zero at both ends of what is not padding: where the pulse is cut off is no edge.
+    """
     out = np.zeros(pulse.size)
     out[1:-1] = (pulse[2:] - pulse[:-2]) * (sheet.M / 2)
+    there = np.flatnonzero(pulse)
+    if there.size:
+        out[: there[0] + 2] = 0
+        out[max(there[-1] - 1, 0) :] = 0
     return out
 
 
@@ -111,7 +118,7 @@ class CrosstalkPower:
     H_ffe; it holds |H_ffe| to the first power. "worst phase": (93A-33) and (93A-34) as written.
     """
 
-    def __init__(self, sheet: Sheet, paths: Sequence[Path_], taps: np.ndarray, before: int) -> None:
+    def __init__(self, sheet: Sheet, paths: Sequence[ComPath], taps: np.ndarray, before: int) -> None:
         self.sheet, self.taps, self.before = sheet, taps, before
         self.aggressors = tuple(path for path in paths if path.kind != "thru")
         if not self.aggressors or sheet.crosstalk != "power sum":
@@ -169,9 +176,12 @@ def span(sheet: Sheet) -> int:
 
 
 def figures(
-    sheet: Sheet, paths: Sequence[Path_], settings: Sequence[tuple[float, float]], floor: Callable[[], float] = lambda: -np.inf
+    sheet: Sheet, paths: Sequence[ComPath], settings: Sequence[tuple[float, float]], prune: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Figure of merit [dB] and sampling index (into the padded pulse), (n_ctle, n_tx), of every setting; 93A.1.6."""
+    """Figure of merit [dB] and sampling index (into the padded pulse), (n_ctle, n_tx), of every setting; 93A.1.6.
+
+    ``prune``: -inf where an earlier CTLE setting has one that no feedback tap could reach here.
+    """
     from dsp import kernels
 
     taps, before = sheet.tx_settings
@@ -181,7 +191,7 @@ def figures(
     fom = np.empty((len(settings), len(taps)))
     at = np.empty(fom.shape, np.int64)
     jitter = sheet.A_DD**2 + sheet.sigma_RJ**2
-    best = floor()
+    best = -np.inf
     for c, (g, g2) in enumerate(settings):
         x = padded(sheet, pulse_behind_ctle(sheet, thru.impulse, g, g2))
         fom[c], at[c] = kernels.search_dfe(
@@ -189,16 +199,16 @@ def figures(
             sheet.floating == "greedy", sheet.N_tail_start, sheet.B_float_RSS_MAX, phase_products(sheet, x, taps.shape[1]),
             phase_products(sheet, slope_of(sheet, x), taps.shape[1]), sheet.mean_square, jitter, 10 ** (-sheet.SNR_TX / 10),
             receiver_noise(sheet, thru.f, g, g2), crosstalk.variance(g, g2), sheet.R_LM / (sheet.L - 1),
-            -np.inf if sheet.Local_Search else best,
+            best if prune else -np.inf,
         )  # fmt: skip
         best = max(best, float(np.max(fom[c])))
     return fom, at
 
 
-def search(sheet: Sheet, paths: Sequence[Path_]) -> Equalised | None:
+def search(sheet: Sheet, paths: Sequence[ComPath]) -> Equalised | None:
     """The setting with the highest figure of merit (93A-36), of all or as `Sheet.Local_Search` walks; None: no sampling point."""
     settings = sheet.ctle_settings
-    fom, at = figures(sheet, paths, settings)
+    fom, at = figures(sheet, paths, settings, prune=not sheet.Local_Search)
     best = _walked(sheet, settings, fom) if sheet.Local_Search else int(np.argmax(fom))
     if best < 0 or fom.flat[best] == -np.inf:
         return None
@@ -222,7 +232,7 @@ def _walked(sheet: Sheet, settings: Sequence[tuple[float, float]], fom: np.ndarr
 
 
 def equalise(
-    sheet: Sheet, paths: Sequence[Path_], g_DC: float, g_DC2: float, which: int, at: int, n_candidates: int = 1
+    sheet: Sheet, paths: Sequence[ComPath], g_DC: float, g_DC2: float, which: int, at: int, n_candidates: int = 1
 ) -> Equalised:
     """Everything about one setting: transmitter setting number ``which`` sampled at index ``at`` of the padded pulse."""
     taps, before = sheet.tx_settings

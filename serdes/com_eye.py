@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsp.distribution import eye_density
-from serdes.com_channel import Path_
+from serdes.com_channel import ComPath
 from serdes.com_dfe import Equalised, equalise, figures
 from serdes.com_noise import signal_amplitude
 from serdes.com_sheet import Sheet
@@ -104,7 +104,7 @@ def _crossing(tail, low: float, high: float, p: float) -> float:  # noqa: ANN001
     return float(low + (high - low) * (a - np.log(p)) / (a - b)) if a > b else float(high)
 
 
-def search(sheet: Sheet, paths: Sequence[Path_]) -> Equalised | None:
+def search(sheet: Sheet, paths: Sequence[ComPath]) -> Equalised | None:
     """The setting with the best eye without crosstalk, 20 log10 (A_s / (A_s - VEO / 2)), whose VEO passes ``VEO_test``.
 
     Where none passes, the best of all. Eyes are drawn of the `MOST_EYES` best by (93A-36).

@@ -16,7 +16,7 @@ import numpy as np
 from dsp import filters
 from dsp.distribution import Interference
 from dsp.noise import autocovariance
-from serdes.com_channel import Path_, pulse_behind_ctle
+from serdes.com_channel import ComPath, pulse_behind_ctle
 from serdes.com_dfe import Equalised, ctle_transfer, shifted, slope_of
 from serdes.com_sheet import Sheet
 
@@ -86,7 +86,7 @@ def receiver_lags(sheet: Sheet, g_DC: float, g_DC2: float, n: int) -> np.ndarray
     return autocovariance(sheet.eta_0 * np.abs(h) ** 2, sheet.f_b / points, 1 / sheet.f_b, n)
 
 
-def bank(sheet: Sheet, paths: Sequence[Path_], settings: Sequence[tuple[float, float]] | None = None) -> Bank:
+def bank(sheet: Sheet, paths: Sequence[ComPath], settings: Sequence[tuple[float, float]] | None = None) -> Bank:
     """Pulses and autocorrelations of every CTLE setting, or of ``settings``."""
     chosen = tuple(settings) if settings is not None else sheet.ctle_settings
     taps, before = sheet.tx_settings
@@ -259,7 +259,7 @@ def best_entry(b: Bank, prune: bool = True) -> tuple[np.ndarray, float, int]:
     return winner, best, solved
 
 
-def search(sheet: Sheet, paths: Sequence[Path_], prune: bool = True) -> tuple[Bank, Equalised]:
+def search(sheet: Sheet, paths: Sequence[ComPath], prune: bool = True) -> tuple[Bank, Equalised]:
     """The optimum of the whole grid and all there is to say about it. ValueError where no setting has a main tap."""
     b = bank(sheet, paths)
     entry, _, solved = best_entry(b, prune)
@@ -297,7 +297,7 @@ def _autocorrelation(x: np.ndarray, n: int) -> np.ndarray:
 
 
 def equalise(
-    sheet: Sheet, paths: Sequence[Path_], b: Bank, s: int, at: int, n_candidates: int = 1, n_evaluated: int = 1
+    sheet: Sheet, paths: Sequence[ComPath], b: Bank, s: int, at: int, n_candidates: int = 1, n_evaluated: int = 1
 ) -> Equalised:
     """Everything about transmitter setting ``s`` sampled at index ``at`` of the pulse in a bank of one CTLE setting."""
     from dsp import kernels
@@ -340,7 +340,7 @@ def equalise(
     )  # fmt: skip
 
 
-def _aggressor(sheet: Sheet, b: Bank, path: Path_, g: float, g2: float, row: np.ndarray) -> np.ndarray:
+def _aggressor(sheet: Sheet, b: Bank, path: ComPath, g: float, g2: float, row: np.ndarray) -> np.ndarray:
     """Cursors of an aggressor before the receiver FFE at its worst phase there (178A-20)."""
     x = _wide(sheet, pulse_behind_ctle(sheet, path.impulse, g, g2), b.pulses.shape[1] // sheet.M)
     rows = (x if path.kind == "next" else shifted(sheet, x, row, b.before)).reshape(-1, sheet.M)

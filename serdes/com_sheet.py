@@ -20,6 +20,7 @@ TX_NOISE = ("D3.3", "d0.2")
 CROSSTALK = ("power sum", "worst phase")
 FLOATING = ("greedy", "best")
 PDF = ("exact", "bins")
+RECEIVER_FILTER = ("signal and noise", "noise")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +115,8 @@ class Sheet:
     g_DC go with which g_DC2, empty for all. ``N_fix`` 0: no receiver FFE, the fixed equaliser of Annex 93A; else the receiver
     of Annex 178A with ``N_fix`` taps, ``d_w`` of them before the main one, floating groups up to ``N_max``. ``S_tn``: which
     definition of the transmitter noise spectrum, ``pdf``: the exact law or the bins of the script, ``crosstalk``: of sigma_XT in the search. ``mlsd``: form of the sequence
-    detector. ``floating``: how groups of feedback taps are placed, as the script does or with the most energy removed.
+    detector. ``H_r``: what the receiver filter acts on; the script leaves it out of the signal where it draws no spectra.
+    ``floating``: how groups of feedback taps are placed, as the script does or with the most energy removed.
     ``sample_adjustment`` [samples]: sampling phases searched about the peak (Annex 178A). ``T_O`` 0: COM; else VEC
     and VEO from a window of +-T_O with Gaussian weight ``sigma_r``. ``Local_Search``: 0 every setting; n: the task force's
     search, which skips what is more than n steps from the best so far.
@@ -184,6 +186,7 @@ class Sheet:
     S_tn: str = "D3.3"
     crosstalk: str = "power sum"
     pdf: str = "exact"
+    H_r: str = "signal and noise"
     mlsd: str = "none"
     Delta_COM: float = 3.0
     COM_min: float = 3.0
@@ -228,7 +231,7 @@ class Sheet:
             check.numbers(self, field, getattr(self, field), 1)
             for value in getattr(self, field):
                 check.between(self, field, value, -60, 20, "dB")
-        for field, choices in (("S_tn", TX_NOISE), ("crosstalk", CROSSTALK), ("mlsd", MLSD_FORMS), ("floating", FLOATING), ("pdf", PDF)):
+        for field, choices in (("S_tn", TX_NOISE), ("crosstalk", CROSSTALK), ("mlsd", MLSD_FORMS), ("floating", FLOATING), ("pdf", PDF), ("H_r", RECEIVER_FILTER)):
             check.one_of(self, field, getattr(self, field), choices)
         check.instance(self, "Tukey", self.Tukey, bool)
         self._check_network()

@@ -40,7 +40,7 @@ _OWN = (
     "T_r", "FORCE_TR", "Include PCB", "package_tl_gamma0_a1_a2", "package_tl_tau", "package_Z_c", "board_tl_gamma0_a1_a2",
     "board_tl_tau", "board_Z_c", "C_d", "L_s", "C_b", "C_p", "C_0", "C_1", "R_d", "z_p select", "g_DC", "g_DC_HP", "G_Qual", "G2_Qual",
     "b_max(1)", "b_min(1)", "b_max(2..N_b)", "b_min(2..N_b)", "T_O", "PMD_type", "fixture delay time", "Tukey_Window", "MLSE",
-    "ffe_pre_tap_len", "ffe_post_tap_len", "ffe_pre_tap1_max", "ffe_post_tap1_max", "ffe_tapn_max", "sample_adjustment", "N_bmax",
+    "ffe_pre_tap_len", "ffe_post_tap_len", "ffe_pre_tap1_max", "ffe_post_tap1_max", "ffe_tapn_max", "sample_adjustment", "N_bmax", "Display frequency domain",
     *(f"z_p {end}" for end in _ENDS), *(f"z_bp {end}" for end in _ENDS),
     *(f"c({n})" for n in (-4, -3, -2, -1, 1, 2, 3)),
 )  # fmt: skip
@@ -58,7 +58,7 @@ _MUST_BE: dict[str, tuple[tuple[Any, ...], str]] = {
 IGNORED = (
     "DIAGNOSTICS", "DISPLAY_WINDOW", "CSV_REPORT", "SAVE_FIGURES", "SAVE_FIGURE_to_CSV", "SAVE_TD", "SAVE_CONFIG2MAT", "PLOT_CM",
     "BREAD_CRUMBS", "COM_CONTRIBUTION", "Port Order", "Sigma BBN step", "TDR", "ERL", "ERL_ONLY", "EW", "TDR_W_TXPKG", "RESULT_DIR",
-    "Display frequency domain", "ts_anchor", "ffe_main_cursor_min", "N-g", "N-max", "nF", "nH", "mm", "Ohm", "dB", "V", "UI", "GHz", "ns",
+    "ts_anchor", "ffe_main_cursor_min", "N-g", "N-max", "nF", "nH", "mm", "Ohm", "dB", "V", "UI", "GHz", "ns",
     "N_v", "D_p", "f_hp", "T_k", "Grr", "RUNTAG", "FORCE_PDF", "COMPUTE_TDILN", "COMPUTE_RILN",
 )  # fmt: skip
 """What says how the script prints and plots, or how ports are numbered, which is read from the data here."""
@@ -257,6 +257,8 @@ def _equalisers(k: _Reader, values: dict[str, Any]) -> dict[str, Any]:
         "c_pre": tuple(pre), "c_post": tuple(post), "g_DC": k.list("g_DC"), "g_DC2": k.list("g_DC_HP", 0.0), "b_max": high,
         "b_min": limits("b_min", -high[0] if high else 0.0, f"[{' '.join(str(-b) for b in high[1:])}]" if n_b > 1 else 0.0),
         "S_tn": "d0.2", "pdf": "bins",
+        # r4.50 applies H_r to the signal only in the branch that also draws the spectra
+        "H_r": "signal and noise" if k.number("Display frequency domain", 1.0) else "noise",
     }  # fmt: skip
     if "G_Qual" in k.keywords:
         made["G_Qual"] = tuple((float(a), float(b)) for a, b in k.array("G_Qual"))

@@ -10,13 +10,15 @@ from typing import Any, TypeVar
 
 from channels.channel import Channel
 from dsp import check
-from dsp.clock import IdealClock, MuellerMuller
+from dsp.clock import BangBang, Gardner, IdealClock, MuellerMuller
 from dsp.constellation import Constellation, pam
 from dsp.converter import Converter
 from dsp.detector import Slicer
+from dsp.edge_jitter import EdgeJitter
 from dsp.equalizer import FixedTaps, Mmse
 from dsp.fec import Fec
 from dsp.filters import Ctle
+from dsp.mlsd import Mlsd
 from dsp.noise import Jitter
 
 T = TypeVar("T")
@@ -29,7 +31,8 @@ class Transmitter:
     ``amplitude`` [V]: peak differential level into a matched load (A_v of 802.3 Annex 93A). ``rise_time`` [s]: 20-80 %
     (93A-46), 0 for an ideal edge. ``ffe``: feed-forward taps used as given. ``snr_db``: SNR_TX, peak amplitude squared over
     the variance of white noise sent with every symbol (93A-30, 178A-21), None for none. ``jitter``: of the edges; it passes
-    through the channel.
+    through the channel. ``edges``: jitter that is not random; ``offset_ppm``: by which its symbol rate is above the receiver's;
+    ``precoded``: 1/(1+D) precoding (802.3 120.5.7.2). The last three are known to the signal face alone.
     """
 
     amplitude: float
@@ -38,6 +41,9 @@ class Transmitter:
     ffe: FixedTaps = FixedTaps()
     snr_db: float | None = None
     jitter: Jitter = Jitter()
+    edges: EdgeJitter = EdgeJitter()
+    offset_ppm: float = 0.0
+    precoded: bool = False
 
     def __post_init__(self) -> None:
         check.positive(self, "amplitude", self.amplitude, "V")
@@ -47,6 +53,9 @@ class Transmitter:
         if self.snr_db is not None:
             check.between(self, "snr_db", self.snr_db, -20, 200, "dB")
         check.instance(self, "jitter", self.jitter, Jitter)
+        check.instance(self, "edges", self.edges, EdgeJitter)
+        check.between(self, "offset_ppm", self.offset_ppm, -1000, 1000, "ppm")
+        check.instance(self, "precoded", self.precoded, bool)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +85,9 @@ class Receiver:
 
     ``noise_density`` [V^2/Hz], one-sided, white, at the input (eta_0). ``bandwidth`` [Hz]: of the fourth-order Butterworth
     noise filter (93A-20), None for none. ``ctle``: continuous-time equaliser, its gains chosen among its candidates.
-    ``jitter``: of the sampling instants. ``converter``: between sampler and equaliser, None for ideal.
+    ``jitter``: of the sampling instants. ``converter``: between sampler and equaliser, None for ideal. ``high_pass`` [Hz]: corner
+    of the coupling capacitor, None for direct coupling; known to the signal face alone, as its baseline wander is 40 dB and more
+    below the signal.
     """
 
     noise_density: float = 0.0
@@ -85,8 +96,9 @@ class Receiver:
     jitter: Jitter = Jitter()
     converter: Converter | None = None
     equalizer: Mmse | FixedTaps = Mmse()
-    clock: IdealClock | MuellerMuller = IdealClock()
-    detector: Slicer = Slicer()
+    clock: IdealClock | MuellerMuller | Gardner | BangBang = IdealClock()
+    detector: Slicer | Mlsd = Slicer()
+    high_pass: float | None = None
 
     def __post_init__(self) -> None:
         check.not_negative(self, "noise_density", self.noise_density, "V^2/Hz")
@@ -101,8 +113,10 @@ class Receiver:
         if self.converter is not None:
             check.instance(self, "converter", self.converter, Converter)
         check.instance(self, "equalizer", self.equalizer, (Mmse, FixedTaps))
-        check.instance(self, "clock", self.clock, (IdealClock, MuellerMuller))
-        check.instance(self, "detector", self.detector, Slicer)
+        check.instance(self, "clock", self.clock, (IdealClock, MuellerMuller, Gardner, BangBang))
+        check.instance(self, "detector", self.detector, (Slicer, Mlsd))
+        if self.high_pass is not None:
+            check.between(self, "high_pass", self.high_pass, 1e3, 1e9, "Hz", hint="is it in hertz? 100 kHz is 1e5")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,13 +21,15 @@ from serdes.link import Link, suggestion
 
 _MODULES = {
     "serdes.link": ("Link", "RetimedLink", "Transmitter", "Receiver", "Aggressor"),
-    "dsp.clock": ("IdealClock", "MuellerMuller"),
+    "dsp.clock": ("IdealClock", "MuellerMuller", "Gardner", "BangBang"),
     "dsp.constellation": ("Constellation",),
-    "dsp.converter": ("Converter",),
+    "dsp.converter": ("Converter", "LaneMismatch", "Vga"),
     "dsp.detector": ("Slicer",),
+    "dsp.edge_jitter": ("EdgeJitter", "Sinusoid", "SpreadSpectrum"),
     "dsp.equalizer": ("FixedTaps", "Mmse"),
     "dsp.fec": ("Fec",),
     "dsp.filters": ("Ctle",),
+    "dsp.mlsd": ("Mlsd",),
     "dsp.noise": ("Jitter",),
     "channels.active": ("Redriver",),
     "channels.channel": ("Cascade",),

@@ -14,11 +14,13 @@ from typing import Any, final
 import numpy as np
 
 from channels.channel import Cascade, LinearChannel
-from dsp import convolution, filters, streams, timing
+from dsp import filters, timing
+from dsp.edge_jitter import EdgeJitter
 from dsp.grid import Grid
-from dsp.units import from_db
+from dsp.noise import Jitter
 from serdes.link import Aggressor, Transmitter
 from serdes.operating_point import OperatingPoint
+from serdes.source import SymbolState, send_symbols, start_symbols
 from serdes.spectra import WINDOW, delay_of
 
 LEAD = 32
@@ -71,24 +73,13 @@ class FrontEnd(LinearChannel):
 class SourceState:
     """A transmitter under way; ``row``: the samples of its last symbol, still open to the edge that ends it."""
 
-    symbols: streams.Stream
-    noise: streams.Stream
-    jitter: streams.JitterStream
-    ffe: convolution.FirState
-    last: float
+    symbols: SymbolState
     row: np.ndarray
 
 
 def start_source(tx: Transmitter, samples_per_symbol: int, rng: np.random.Generator) -> SourceState:
     """A transmitter before its first symbol, silent until then."""
-    return SourceState(
-        symbols=streams.start(rng),
-        noise=streams.start(rng),
-        jitter=streams.start_jitter(rng),
-        ffe=convolution.fir_start(np.asarray(tx.ffe.feed_forward)),
-        last=0.0,
-        row=np.zeros(samples_per_symbol),
-    )
+    return SourceState(symbols=start_symbols(tx, rng), row=np.zeros(samples_per_symbol))
 
 
 def source_delay(tx: Transmitter) -> int:
@@ -96,26 +87,18 @@ def source_delay(tx: Transmitter) -> int:
     return tx.ffe.n_precursors + 1
 
 
-def send(tx: Transmitter, n: int, state: SourceState) -> tuple[np.ndarray, np.ndarray, SourceState]:
+def send(
+    tx: Transmitter, n: int, symbol_rate: float, state: SourceState, high_pass: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, SourceState]:
     """The next ``n`` symbols: their indices (n,) and held samples [V] (n * samples_per_symbol,), late by `source_delay`."""
     m = state.row.size
-    index, symbols = streams.integers(tx.constellation.n, n, state.symbols)
-    level, ffe = convolution.fir_step(tx.constellation.array[index], state.ffe)
-    held, noise, jitter = level, state.noise, state.jitter
-    if tx.snr_db is not None:
-        white, noise = streams.normal((n,), noise)
-        held = level + from_db(-tx.snr_db) * white
+    index, held, area, symbols = send_symbols(tx, n, symbol_rate, high_pass, state.symbols)
     rows = np.concatenate((state.row[None], np.repeat(held[:, None], m, axis=1)))
-    if tx.jitter.variance_ui2:
-        moved, jitter = streams.displacements(tx.jitter, n, jitter)
-        # an edge that comes later by J takes the area J T (a_n - a_{n-1}) away at the time of the edge
-        area = -moved * np.diff(level, prepend=state.last)
+    if area is not None:
         edge = np.multiply.outer(area, _edge_taps(m))
         rows[:-1, m - _EDGE_TAPS :] += edge[:, :_EDGE_TAPS]
         rows[1:, :_EDGE_TAPS] += edge[:, _EDGE_TAPS:]
-    last = float(level[-1]) if n else state.last
-    after = SourceState(symbols=symbols, noise=noise, jitter=jitter, ffe=ffe, last=last, row=rows[-1].copy())
-    return index, tx.amplitude * rows[:-1].reshape(-1), after
+    return index, tx.amplitude * rows[:-1].reshape(-1), SourceState(symbols=symbols, row=rows[-1].copy())
 
 
 @functools.cache
@@ -172,7 +155,7 @@ class Neighbour:
         missing = math.ceil((state.n + n) * (1 + self.offset)) + timing.N_TAPS - state.first - state.wave.size
         wave, source, chain = state.wave, state.source, state.chain
         if missing > 0:
-            _, sent, source = send(self.tx, math.ceil(missing / m), source)
+            _, sent, source = send(self.tx, math.ceil(missing / m), self.grid.symbol_rate, source)
             arrived, chain = self.chain.transmit(sent, chain)
             wave = np.concatenate((wave, arrived))
         if self.offset:
@@ -188,7 +171,7 @@ def neighbour(aggressor: Aggressor, point: OperatingPoint, samples_per_symbol: i
     phase = rng.random() if aggressor.phase_ui is None else aggressor.phase_ui
     rate = point.link.symbol_rate * (1 + 1e-6 * aggressor.offset_ppm)
     grid = memory(aggressor.coupling, rate, samples_per_symbol)
-    quiet = replace(aggressor.tx, snr_db=None, jitter=type(aggressor.tx.jitter)())
+    quiet = replace(aggressor.tx, snr_db=None, jitter=Jitter(), edges=EdgeJitter())
     driver = Driver(rise_time=quiet.rise_time, sample_time=grid.dt, delay=(LEAD + phase) / rate)
     chain = Cascade(parts=(driver, aggressor.coupling, FrontEnd(point=point, noise_density=0.0)))
     return Neighbour(tx=quiet, chain=chain, grid=grid, offset=1e-6 * aggressor.offset_ppm)

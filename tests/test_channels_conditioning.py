@@ -170,6 +170,26 @@ def test_the_leading_edge_follows_the_delay(delay):
     assert edge == pytest.approx(delay, abs=2e-12)
 
 
+@pytest.mark.parametrize("corner", [1e5, 1e6, 10e6, 100e6])
+def test_the_leading_edge_does_not_see_the_droop_of_a_dc_block(corner):
+    f = np.arange(0, 4001) * 10e6
+    s = line(f, 2e-9, skin=1e-7) * (1j * f / (1j * f + corner))
+    assert prepared(f, s).leading_edge() == pytest.approx(2e-9, abs=5e-12)
+
+
+@pytest.mark.parametrize("z", [(50.0, 50.0), (50.0, 75.0)])
+def test_without_dc_a_line_is_a_resistance(z):
+    # 2 ohm and a skin effect behind them, matched above: at DC only the resistance is left
+    f, r = np.arange(1, 800) * 20e6, 2.0
+    through = 2 * np.sqrt(z[0] * z[1]) / (z[0] + z[1] + r)
+    s = np.array([[0 * f, f], [f, 0 * f]], complex)
+    s[1, 0] = s[0, 1] = through * line(f, skin=1e-6)[1, 0]
+    dc = condition(f, s, z, Conditioning()).response(np.zeros(1))[:, :, 0]
+    assert dc[1, 0] == pytest.approx(through, abs=1e-3)
+    assert dc[0, 0] == pytest.approx((z[1] + r - z[0]) / (z[0] + z[1] + r), abs=1e-3)
+    assert dc[1, 1] == pytest.approx((z[0] + r - z[1]) / (z[0] + z[1] + r), abs=1e-3)
+
+
 def test_early_energy_tells_a_negative_delay_from_a_positive_one():
     f = np.arange(0, 1001) * 50e6
     assert prepared(f, line(f, 0.3e-9)).early_energy() < 1e-4

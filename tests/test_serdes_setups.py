@@ -179,6 +179,10 @@ def test_a_retimed_cable_is_three_links():
     lengths = [sum(p.length for p in seg.channel.parts if isinstance(p, Twinax)) for seg in link.segments]
     assert lengths == [0, 2.0, 0]
     assert link.fec == KP4
+    s = setup("200G")
+    assert link.segments[0].channel.parts[: len(s.host_parts("HN", "tx"))] == s.host_parts("HN", "tx")
+    far = tuple(part.flipped for part in reversed(s.host_parts("HH", "rx")))
+    assert link.segments[2].channel.parts[-len(far) :] == CopperChannel(parts=far).parts
     # Each segment is easier than the whole passive cable.
     passive = operating_point(setup("200G").link(2.0, hosts=("HN", "HH"))).snr_db
     assert min(operating_point(seg).snr_db for seg in link.segments) > passive

@@ -22,7 +22,7 @@ from serdes.operating_point import operating_point
 from serdes.result import LinkResult
 from serdes.setups import setup
 from serdes.simulate import simulate
-from serdes.statistical import Statistical, at_slicer, statistical_eye
+from serdes.statistical import Statistical, at_slicer, bounded_jitter, statistical_eye
 
 FAST = Statistical(eye=False)
 CENTRE = IdealClock(phase_ui=-1 / 32)
@@ -134,6 +134,14 @@ def test_bounded_jitter_has_shorter_tails_than_random_jitter_of_its_power():
     bounded = FAST.run(link.vary({"tx.jitter": Jitter(dual_dirac_ui=0.08, correlation=0.99)}))
     assert bounded.snr_db == pytest.approx(random.snr_db, abs=1e-6)
     assert bounded.ser < random.ser / 10
+
+
+@pytest.mark.parametrize(("random", "bounded"), [(0.01, 0.02), (0.02, 0.01), (0.03, 0.0), (0.0, 0.03)])
+def test_only_the_bounded_part_of_jitter_is_bounded(random, bounded):
+    link = setup("25G").link(2.0).vary({"tx.jitter": Jitter(random_ui=random, dual_dirac_ui=bounded, correlation=0.9)})
+    point = operating_point(link)
+    power = sum(float(np.sum(row**2)) for row in bounded_jitter(point))  # NRZ: unit mean square
+    assert power == pytest.approx(point.variances["Tx jitter"] * bounded**2 / (random**2 + bounded**2), rel=1e-9)
 
 
 def test_the_law_at_the_slicer_has_the_variance_of_the_budget():

@@ -19,7 +19,7 @@ from channels.port_map import PortMap
 from channels.time_domain import ImpedanceProfile, StepResponse
 from channels.touchstone_data import Finding
 from dsp.response import PulseResponse
-from dsp.units import GBd, GHz, MHz, db, mV, ns, us
+from dsp.units import GBd, GHz, MHz, db, mV, ns
 from experiments.study import Answer, Progress, Row, silent
 from serdes.setups import names, setup
 
@@ -55,7 +55,8 @@ def run(
     paths: Sequence[Path], rate: str | None = None, ports: PortMap | None = None, ieee370: bool = False,
     progress: Progress = silent,
 ) -> Answer:  # fmt: skip
-    """Look at each Touchstone file of ``paths``; a folder stands for the files in it.
+    """Look at each Touchstone file of ``paths``; a folder stands for the files in it, a file of several
+    lanes for each of them.
 
     ``rate``: lane rate of the pulse, by default the highest that the data of each file allow. ``ieee370``: also the quality
     figures of IEEE 370. A file that fails is a row of the table "failures", the others are kept; ValueError if none is left.
@@ -94,9 +95,17 @@ def to_json(answer: Answer) -> str:
 
 
 def _unique(network: FileNetwork, looks: Sequence[Look]) -> str:
-    """A name for tables and figures: the file's, with its folder or a number where that is taken."""
+    """A name for tables and figures: the file's, with its ports, its folder or a number where that is taken."""
     path, taken = Path(network.path), {look.name for look in looks} | {"files", "findings", "failures", "compared"}
-    choices = [path.stem, f"{path.parent.name}_{path.stem}", *(f"{path.stem}_{i}" for i in range(2, len(taken) + 3))]
+    m = network.port_map
+    lane = f"{path.stem}_in{m.inputs[0][0]}_out{m.outputs[0][0]}"
+    beside = any(look.network.path == network.path for look in looks)
+    choices = [
+        lane if beside else path.stem,
+        f"{path.parent.name}_{path.stem}",
+        lane,
+        *(f"{path.stem}_{i}" for i in range(2, len(taken) + 3)),
+    ]
     return next(name for name in choices if name not in taken)
 
 
@@ -151,7 +160,7 @@ def _row(look: Look) -> Row:
         **{f"impedance_{p.end}_ohm": p.between(0, p.time[-1] / ROOM) for p in look.profiles},
         "max_singular_value": r.max_singular_value, "noise_floor_db": None,
         "kramers_kronig_rad": value, "kramers_kronig_basis": r.phase_residual.basis,
-        "droop_time_us": None if block is None else _scaled(block.droop_time, us),
+        "droop_time_ns": None if block is None else _scaled(block.droop_time, ns),
         f"wander_{RUN}_symbols": None if block is None else block.wander(RUN / look.symbol_rate),
         "findings": " ".join(f.code for f in look.findings), "sha256": r.sha256,
     }  # fmt: skip
@@ -283,7 +292,7 @@ def _draw_step(ax: Axes, look: Look) -> None:
     title = "Step response"
     if r.dc_block is not None:
         time = r.dc_block.droop_time
-        title += ": AC-coupled, droop unknown" if time is None else f": AC-coupled, droops with {time / us:.3g} us"
+        title += ": AC-coupled, droop unknown" if time is None else f": AC-coupled, 1/e in {time / ns:.4g} ns"
     ax.set(xlabel="time after the leading edge [ns]", ylabel="response to a step of 1 V [V]", title=title)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,31 +24,36 @@ if TYPE_CHECKING:
 
 QUESTION = "Doubling the lane rate roughly halves the reach: where is the optimum of lane rate and domain size?"
 RATES = ("50G", "100G", "200G")
+GROUP = 256
+"""GPUs that exchange tokens: one for each routed expert of DeepSeek-V3."""
 SIZES = tuple(int(x) for x in np.unique(np.round(np.geomspace(8, 2304, 60)).astype(int)))
 
 
 def run(
-    gpus: int = 4096, exchange: float = 1 * GB, parameters: float = 70e9, radix: int | None = None, progress: Progress = silent,
-    reaches: Sequence[SimulatedReach] | None = None,
+    gpus: int = 4096, group: int = GROUP, exchange: float = 1 * GB, parameters: float = 70e9, radix: int | None = None,
+    progress: Progress = silent, reaches: Sequence[SimulatedReach] | None = None,
 ) -> Answer:  # fmt: skip
-    """All-reduce of the gradients and all-to-all of ``exchange`` [bit] per GPU over ``gpus``, by lane rate and domain.
+    """All-reduce of the gradients over ``gpus``, all-to-all of ``exchange`` [bit] per GPU over ``group``, by lane rate.
 
-    ``radix``: ports of a scale-up switch, which bounds a single tier; None for more tiers or ports. ``reaches``: simulated already.
+    ``radix``: ports of a scale-up switch, which bounds a single tier; None for more tiers or ports. ``reaches``: simulated
+    already.
     """
     check.count("domain study", "gpus", gpus, 2)
+    check.count("domain study", "group", group, 2, gpus)
     check.positive("domain study", "exchange", exchange, "bit")
-    found = list(reaches) if reaches is not None else run_all(_reach, _keys(), progress)
-    rows = [_row(f, gpus, exchange, parameters, radix) for f in found]
-    sweep = _sweep(found, gpus, exchange, parameters)
+    found = list(reaches) if reaches is not None else run_all(_reach, copper_links(), progress)
+    rows = [_row(f, gpus, group, exchange, parameters, radix) for f in found]
+    sweep = _sweep(found, gpus, group, exchange, parameters)
     return Answer(
         question=QUESTION,
         tables={"domain": rows, "sweep": sweep},
-        figures={"domain": lambda: _draw(sweep, rows, gpus, exchange, parameters)},
-        notes=_notes(rows, gpus),
+        figures={"domain": lambda: _draw(sweep, rows, gpus, group, exchange, parameters)},
+        notes=_notes(rows, gpus, group),
     )
 
 
-def _keys() -> list[tuple[str, str, tuple[str, str]]]:
+def copper_links() -> list[tuple[str, str, tuple[str, str]]]:
+    """Every copper link whose reach the study needs: lane rate, cable, host classes."""
     return [(rate, cable, HARD_HOSTS) for rate in RATES for cable in CABLES] + [("200G", "passive", EASY_HOSTS)]
 
 
@@ -61,35 +67,36 @@ def up_bandwidth(payload: float) -> float:
     return LANES_PER_GPU * payload * UP_EFFICIENCY
 
 
-def times(payload: float, domain: int, gpus: int, exchange: float, parameters: float) -> tuple[float, float, float]:
+def times(payload: float, domain: int, gpus: int, group: int, exchange: float, parameters: float) -> tuple[float, float, float]:
     """Ring all-reduce, all-reduce in two stages in turn, and all-to-all [s], domains of ``domain`` GPUs with 400G NICs."""
     nic, up, size = platform("GB200").nic_usable, up_bandwidth(payload), gradient_size(parameters)
     ring = multirail_ring("all-reduce", size, gpus, domain, up, nic, HOP, NETWORK_HOP)
     staged = hierarchical_all_reduce(size, gpus, domain, up, nic, overlapped=False, hop=HOP, network_hop=NETWORK_HOP)
-    return float(ring), float(staged), float(all_to_all(exchange, gpus, domain, up, nic, HOP))
+    return float(ring), float(staged), float(all_to_all(exchange, group, domain, up, nic, HOP))
 
 
-def _row(found: SimulatedReach, gpus: int, exchange: float, parameters: float, radix: int | None) -> dict[str, Any]:
+def _row(found: SimulatedReach, gpus: int, group: int, exchange: float, parameters: float, radix: int | None) -> dict[str, Any]:
     domain = copper_domain(found.length, radix=radix)
     size = max(1, min(domain.gpus, gpus))
-    ring, staged, exchanged = times(found.payload, size, gpus, exchange, parameters)
+    ring, staged, exchanged = times(found.payload, size, gpus, group, exchange, parameters)
     return {
-        "rate": found.rate, "cable": found.cable, "hosts": found.hosts, "reach_m": round(found.length, 3), "binding": found.binding,
-        "racks": domain.racks, "domain_gpus": size, "bound": domain.bound, "up_gb_per_s": round(up_bandwidth(found.payload) / GB, 1),
+        "rate": found.rate, "cable": found.cable, "hosts": found.hosts, "reach_m": round(found.length, 4),
+        "binding": found.binding, "racks": domain.racks, "domain_gpus": size, "bound": domain.bound,
+        "up_gb_per_s": round(up_bandwidth(found.payload) / GB, 1),
         "all_reduce_ring_s": round(ring, 4), "all_reduce_staged_s": round(staged, 4), "all_to_all_ms": round(exchanged / ms, 3),
-        "leaves_the_domain": round(1 - 1 / int(np.ceil(gpus / size)), 4), "basis": found.basis,
+        "exchange_that_leaves": round(1 - 1 / int(np.ceil(group / size)), 4), "basis": found.basis,
     }  # fmt: skip
 
 
-def _sweep(found: Sequence[SimulatedReach], gpus: int, exchange: float, parameters: float) -> list[dict[str, Any]]:
+def _sweep(found: Sequence[SimulatedReach], gpus: int, group: int, exchange: float, parameters: float) -> list[dict[str, Any]]:
     rows = []
     for rate in dict.fromkeys(f.rate for f in found):
         mine = [f for f in found if f.rate == rate]
         limits = {c: max((copper_domain(f.length).gpus for f in mine if f.cable == c), default=0) for c in CABLES}
-        for size in sorted({*SIZES, *(x for x in limits.values() if x)}):
+        for size in sorted({*SIZES, group - 1, group, *(x for x in limits.values() if x)}):
             if size > gpus:
                 continue
-            ring, staged, exchanged = times(mine[0].payload, size, gpus, exchange, parameters)
+            ring, staged, exchanged = times(mine[0].payload, size, gpus, group, exchange, parameters)
             by = next((c for c in CABLES if size <= limits[c]), "optics")
             rows.append({
                 "rate": rate, "domain_gpus": size, "reached_by": by, "all_reduce_ring_s": ring, "all_reduce_staged_s": staged,
@@ -99,27 +106,25 @@ def _sweep(found: Sequence[SimulatedReach], gpus: int, exchange: float, paramete
 
 
 def best(rows: Sequence[dict[str, Any]], key: str) -> dict[str, Any]:
-    """The row of the shortest time; of equal ones that of the smallest domain."""
-    return min(rows, key=lambda r: (round(r[key], 6), r["domain_gpus"]))
+    """The row of the shortest time; of those within 1 % of it the smallest domain, then the fastest lanes."""
+    least = min(r[key] for r in rows)
+    return min((r for r in rows if r[key] <= 1.01 * least), key=lambda r: (r["domain_gpus"], -r["up_gb_per_s"]))
 
 
-def _notes(rows: Sequence[dict[str, Any]], gpus: int) -> list[str]:
-    passive = [r for r in rows if r["cable"] == "passive"]
-    hard = [r for r in passive if r["hosts"] != "HL-HL"]
-    steps = [f"{b['rate']} over {a['rate']}: {b['reach_m'] / a['reach_m']:.2f}" for a, b in zip(hard, hard[1:], strict=False)]
+def _notes(rows: Sequence[dict[str, Any]], gpus: int, group: int) -> list[str]:
+    passive = [r for r in rows if r["cable"] == "passive" and r["hosts"] != "HL-HL"]
+    steps = [f"{b['rate']} over {a['rate']}: {b['reach_m'] / a['reach_m']:.2f}" for a, b in pairwise(passive)]
     reduce, exchange = best(passive, "all_reduce_ring_s"), best(passive, "all_to_all_ms")
-    said = (
-        f"of passive cables the all-reduce is fastest with {_label(reduce)} ({reduce['all_reduce_ring_s']:.3f} s), the all-to-all "
-        f"with {_label(exchange)} ({exchange['all_to_all_ms']:.2f} ms)"
-    )
     return [
         "Reach of passive copper against the rate below it, " + ", ".join(steps) + ".",
-        f"Over {gpus:,} GPUs {said}.",
-        "A ring is bound by the slower of the scale-up port and all NICs of a domain, so beyond about 16 GPUs at 200G lanes a larger "
-        "domain gives it nothing and the lane rate everything. An all-to-all sends (1-1/k) out of the domain by one NIC per GPU: "
-        "it wants the larger domain, even with slower lanes.",
-        "A switch of 72 ports bounds a single tier at 72 GPUs whatever the reach: larger domains need more ports or a second tier, "
-        f"whose latency and cost are not counted. {LANES_PER_GPU} lanes a GPU and 400G NICs throughout.",
+        f"Of passive cables between demanding hosts the all-reduce over {gpus:,} GPUs is fastest with {_label(reduce)}: "
+        f"{reduce['all_reduce_ring_s']:.3f} s. The all-to-all over {group} GPUs is fastest with {_label(exchange)}: "
+        f"{exchange['all_to_all_ms']:.2f} ms.",
+        "A ring is bound by the slower of the scale-up port and all NICs of a domain, so beyond about 16 GPUs at 200G lanes a "
+        "larger domain gives it nothing and the lane rate everything. An all-to-all sends (1-1/k) of its bytes out of the "
+        "domain through one NIC per GPU: the best lane rate is the fastest whose reach still holds the whole group.",
+        "A switch of 72 ports bounds a single tier at 72 GPUs whatever the reach: larger domains need more ports or a second "
+        f"tier, whose latency and cost are not counted. {LANES_PER_GPU} lanes a GPU and 400G NICs throughout.",
     ]
 
 
@@ -128,7 +133,12 @@ def _label(r: dict[str, Any]) -> str:
 
 
 def _draw(
-    sweep: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]], gpus: int, exchange: float, parameters: float
+    sweep: Sequence[dict[str, Any]],
+    rows: Sequence[dict[str, Any]],
+    gpus: int,
+    group: int,
+    exchange: float,
+    parameters: float,
 ) -> Figure:
     """Time of both collectives against domain size, a curve for each lane rate, broken where copper ends."""
     from serdes import plot
@@ -139,7 +149,7 @@ def _draw(
             "ring all-reduce [s]",
             f"All-reduce of {gradient_size(parameters) / GB:g} GB: the lane rate decides",
         ),
-        ("all_to_all_ms", "all-to-all [ms]", f"All-to-all of {exchange / GB:g} GB per GPU: the domain decides"),
+        ("all_to_all_ms", "all-to-all [ms]", f"All-to-all of {exchange / GB:g} GB per GPU over {group}: the domain decides"),
     )
     markers = {"passive": "o", "ACC": "^", "AEC": "s"}
     with plot.figure(12, 5.0, 1, 2) as (fig, axes):
@@ -172,6 +182,6 @@ def _draw(
         handles, labels = axes[1].get_legend_handles_labels()
         fig.legend(handles, labels, loc="outside lower center", ncols=3)
         fig.suptitle(
-            f"{gpus:,} GPUs, {LANES_PER_GPU} lanes and one 400G NIC each; reach simulated, times modelled", fontsize=10
+            f"{gpus:,} GPUs with {LANES_PER_GPU} lanes and one 400G NIC each; reach simulated, times modelled", fontsize=10
         )
         return fig

@@ -30,7 +30,7 @@ def measured(log: NcclLog, p: Platform | None) -> tuple[list[dict[str, Any]], Fi
         if p is not None:
             modelled, how = model_time(log, p, float(s))
             row |= {"model_gb_per_s": _round(float(bus_bandwidth(log.collective, s, log.ranks, modelled)) / GB), "model": how}
-            row["model_error"] = _round(t / modelled - 1)
+            row["model_error_pct"] = round(100 * (float(t) / modelled - 1), 1)
         rows.append(row)
     return rows, found
 
@@ -49,6 +49,12 @@ def model_time(log: NcclLog, p: Platform, size: float) -> tuple[float, str]:
 
 def _round(value: float) -> float:
     return float(f"{value:.4g}")
+
+
+def _size(mib: float) -> str:
+    if mib < 1:
+        return f"{1024 * mib:.3g} KiB"
+    return f"{mib:.3g} MiB" if mib < 1024 else f"{mib / 1024:.3g} GiB"
 
 
 def draw(log: NcclLog, rows: Sequence[dict[str, Any]], found: Fit, name: str | None) -> Figure:
@@ -73,7 +79,10 @@ def draw(log: NcclLog, rows: Sequence[dict[str, Any]], found: Fit, name: str | N
             ax.plot(
                 size, [r["model_gb_per_s"] for r in rows], color=plot.COLOURS[1], label=f"model, {name} with NCCL's constants"
             )
-        ax.set(xscale="log", xlabel="message size [MiB]", ylabel="bus bandwidth [GB/s]", ylim=(0, None),
+        ax.set(xscale="log", xlabel="message size", ylabel="bus bandwidth [GB/s]", ylim=(0, None),
                title=f"{log.collective} on {log.ranks} GPUs")  # fmt: skip
+        shown = size[:: max(1, len(size) // 10)]
+        ax.set_xticks(shown, [_size(mib) for mib in shown])
+        ax.minorticks_off()
         ax.legend(loc="lower right")
         return fig

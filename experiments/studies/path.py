@@ -23,26 +23,26 @@ def run(a: int = START, b: int = STOP, cluster: Cluster | None = None) -> Answer
     """The path from GPU ``a`` to GPU ``b`` hop by hop, beside those to a neighbour in the domain and under the same leaf."""
     c = cluster or Cluster()
     hops = c.path(a, b)
-    ends = [(a, b), *_nearer(c, a)]
-    compared = [_summary(c, x, y) for x, y in ends]
+    nearer = _nearer(c, a, c.meeting_tier(a, b))
+    compared = [_summary(c, x, y) for x, y in ((a, b), *nearer)]
     return Answer(
         question=QUESTION,
         tables={"path": _rows(hops), "compared": compared},
         figures={
             "path": lambda: _draw(hops, f"GPU {a} to GPU {b}, {c.gpus:,} GPUs, {c.network.tiers} tiers of {c.radix} ports")
         },
-        notes=_notes(c, a, b, hops),
+        notes=_notes(c, a, b, nearer),
     )
 
 
-def _nearer(c: Cluster, a: int) -> list[tuple[int, int]]:
-    """A GPU for each nearer tier, where there is one."""
+def _nearer(c: Cluster, a: int, tier: int) -> list[tuple[int, int]]:
+    """A GPU to meet at each tier below ``tier``, where there is one."""
     found: dict[int, int] = {}
     half = c.radix // 2
     for candidate in (a ^ 1, a // c.domain * c.domain, *((a + c.domain * half**i) % c.gpus for i in range(c.network.tiers))):
         if candidate != a and candidate < c.gpus:
             found.setdefault(c.meeting_tier(a, candidate), candidate)
-    return [(a, found[tier]) for tier in sorted(found, reverse=True)]
+    return [(a, found[t]) for t in sorted(found, reverse=True) if t < tier]
 
 
 def _summary(c: Cluster, a: int, b: int) -> dict[str, Any]:
@@ -62,36 +62,37 @@ def _rows(hops: Sequence[Hop]) -> list[dict[str, Any]]:
         energy += hop.energy or 0.0
         rows.append({
             "hop": hop.name, "medium": hop.medium, "length_m": hop.length, "latency_us": round(hop.latency / us, 4),
-            "energy_pj_per_bit": None if hop.energy is None else round(hop.energy / pJ, 2), "latency_so_far_us": round(latency / us, 4),
-            "energy_so_far_pj_per_bit": round(energy / pJ, 2), "basis": hop.basis,
+            "energy_pj_per_bit": None if hop.energy is None else round(hop.energy / pJ, 2),
+            "latency_so_far_us": round(latency / us, 4), "energy_so_far_pj_per_bit": round(energy / pJ, 2), "basis": hop.basis,
         })  # fmt: skip
     length, _, _ = total(hops)
-    rows.append({
-        "hop": "sum", "medium": "", "length_m": length, "latency_us": round(latency / us, 4), "energy_pj_per_bit": round(energy / pJ, 2),
-        "latency_so_far_us": round(latency / us, 4), "energy_so_far_pj_per_bit": round(energy / pJ, 2), "basis": "",
-    })  # fmt: skip
+    summed = {"latency_us": round(latency / us, 4), "energy_pj_per_bit": round(energy / pJ, 2)}
+    rows.append({"hop": "sum", "medium": "", "length_m": length, **summed})
     return rows
 
 
-def _notes(c: Cluster, a: int, b: int, hops: Sequence[Hop]) -> list[str]:
-    length, latency, energy = total(hops)
-    inside = c.path(a, a ^ 1) if c.domain > 1 and (a ^ 1) // c.domain == a // c.domain else None
+def _notes(c: Cluster, a: int, b: int, nearer: Sequence[tuple[int, int]]) -> list[str]:
+    length, latency, energy = total(c.path(a, b))
+    link, scale_up, size = interconnect(c.link), interconnect(c.scale_up), gradient_size(70e9)
+    meeting = MEETING[c.meeting_tier(a, b)]
     notes = [
-        f"GPU {a} is in domain {a // c.domain}, GPU {b} in domain {b // c.domain}; they meet at {MEETING[c.meeting_tier(a, b)]}.",
-        f"{length:.0f} m, {latency / us:.2f} us and {energy / pJ:.0f} pJ/bit: {energy * gradient_size(70e9):.0f} J for 140 GB, sent in "
-        f"{gradient_size(70e9) / interconnect(c.link).usable:.2f} s.",
-        "Latency of NICs, software and switches derived from measured 64-byte latencies; lengths of links, HBM's energy and latency "
-        "are estimates; the energy of the host's side of a NIC was not found and is left out.",
-        "GPUs are numbered through racks and leaves in a row. A rail-optimised network sends GPU i of each rack to leaf i and changes "
-        "which pairs share a leaf, not the length of the longest path.",
+        f"GPU {a} is in domain {a // c.domain}, GPU {b} in domain {b // c.domain}; they meet at {meeting}.",
+        f"{length:.0f} m, {latency / us:.2f} us and {energy / pJ:.0f} pJ/bit: {energy * size:.0f} J for 140 GB, sent in "
+        f"{size / link.usable:.2f} s at {link.usable / GB:.0f} GB/s.",
+        "Latency of NICs, software and switches is derived from measured 64-byte latencies; lengths of links, HBM's energy "
+        "and latency are estimates; the energy of the host's side of a NIC was not found and is left out.",
+        "GPUs are numbered through racks and leaves in a row. A rail-optimised network puts GPU i of each rack on leaf i: "
+        "that changes which pairs share a leaf, not the length of the longest path.",
     ]
-    if inside is not None:
-        near = total(inside)
-        notes.append(
-            f"Inside the domain it is {near[1] / us:.2f} us and {near[2] / pJ:.0f} pJ/bit: {latency / near[1]:.1f} times the latency and "
-            f"{energy / near[2]:.0f} times the energy outside, at {interconnect(c.scale_up).payload / interconnect(c.link).payload:.0f} "
-            f"times less bandwidth ({interconnect(c.scale_up).payload / GB:.0f} and {interconnect(c.link).payload / GB:.0f} GB/s)."
-        )
+    for x, y in nearer:
+        if c.meeting_tier(x, y) == 0:
+            _, time, spent = total(c.path(x, y))
+            notes.append(
+                f"Inside the domain it is {time / us:.2f} us and {spent / pJ:.0f} pJ/bit. Outside it takes "
+                f"{latency / time:.1f} times as long and {energy / spent:.0f} times the energy, and the port is "
+                f"{scale_up.payload / link.payload:.0f} times slower ({link.payload / GB:.0f} and "
+                f"{scale_up.payload / GB:.0f} GB/s one way)."
+            )
     return notes
 
 

@@ -43,7 +43,7 @@ EXPECTED = {
 """The tiers as usually quoted: distance, bandwidth, its value [b/s], whether it sums both directions."""
 
 
-def keys() -> list[tuple[str, str, tuple[str, str]]]:
+def copper_links() -> list[tuple[str, str, tuple[str, str]]]:
     """Every copper link whose reach the study needs: lane rate, cable, host classes."""
     hard = [(rate, cable, HARD_HOSTS) for rate in RATES for cable in CABLES]
     return [*hard, *(("200G", cable, EASY_HOSTS) for cable in CABLES)]
@@ -55,7 +55,7 @@ def _reach(key: tuple[str, str, tuple[str, str]]) -> SimulatedReach:
 
 def simulate(progress: Progress = silent) -> dict[tuple[str, str, tuple[str, str]], SimulatedReach]:
     """The reach of every copper link, on all cores."""
-    wanted = keys()
+    wanted = copper_links()
     return dict(zip(wanted, run_all(_reach, wanted, progress), strict=True))
 
 
@@ -84,7 +84,7 @@ def _row(i: Interconnect, reaches: Reaches) -> dict[str, Any]:
         reach, cause, loss = found.length, found.binding, found.loss_db
     elif i.wire and i.pads:
         reach, cause = interposer_reach(i.symbol_rate, i.wire, pads=i.pads), "RC and crosstalk"
-    energy = "not found" if i.energy is None else f"{i.energy[0] / pJ:g}-{i.energy[1] / pJ:g}"
+    energy = "not found" if i.energy is None else "-".join(dict.fromkeys(f"{x / pJ:g}" for x in i.energy))
     return {
         "interconnect": i.name, "tier": i.tier, "medium": i.medium,
         "low_m": i.distance[0], "high_m": i.distance[1],
@@ -94,7 +94,7 @@ def _row(i: Interconnect, reaches: Reaches) -> dict[str, Any]:
         "usable_gb_per_s": round(i.usable / GB, 1), "efficiency_basis": i.efficiency_basis,
         "both_ways_gb_per_s": round(i.both_ways / GB, 1), "energy_pj_per_bit": energy, "energy_basis": i.energy_basis,
         "copper_energy_pj_per_bit": None if loss is None else round(2 * copper_energy(loss) / pJ, 1),
-        "latency": "not found" if i.latency is None else _time(i.latency[0]) + " to " + _time(i.latency[1]),
+        "latency": "not found" if i.latency is None else " to ".join(dict.fromkeys(map(_time, i.latency))),
         "latency_basis": i.latency_basis, "fec_wait_ns": round(i.block_time / ns, 2),
         "flight_ns": round(i.delay * (reach or i.distance[1]) / ns, 3),
         "edge_gb_per_s_per_mm": None if i.shoreline is None else round(i.shoreline * mm / GB, 1), "edge_basis": i.edge_basis,
@@ -156,7 +156,7 @@ def _domains(reaches: Reaches) -> list[dict[str, Any]]:
         free, one_tier = copper_domain(found.length), copper_domain(found.length, radix=72)
         rows.append({
             "rate": rate, "cable": cable, "hosts": "-".join(hosts) if rate == "200G" else "standard",
-            "reach_m": round(found.length, 3), "racks": free.racks, "gpus": free.gpus,
+            "reach_m": round(found.length, 4), "racks": free.racks, "gpus": free.gpus,
             "gpus_one_tier_of_72_ports": one_tier.gpus, "bound": one_tier.bound, "basis": found.basis,
         })  # fmt: skip
     return rows
@@ -181,14 +181,14 @@ def _nvl72() -> list[dict[str, Any]]:
     domain = ScaleUpDomain()
     rows: list[tuple[str, float, str, str]] = [
         ("differential pairs", domain.pairs, "5,184", "derived, confirmed by wheelersnetwork [S]"),
-        ("mean cable [m]", round(NVL72.mean_cable, 3), "0.621", "2 miles over 5,184 pairs; the lateral run is set to it"),
-        ("longest cable [m]", round(NVL72.longest_cable, 3), "about 1", "predicted"),
-        ("one way, all GPUs [Tb/s]", domain.bandwidth / Tbps, "518.4", "derived"),
+        ("mean cable, m", round(NVL72.mean_cable, 3), "0.621", "2 miles over 5,184 pairs; the lateral run is set to it"),
+        ("longest cable, m", round(NVL72.longest_cable, 3), "about 1", "predicted"),
+        ("one way, all GPUs, Tb/s", domain.bandwidth / Tbps, "518.4", "derived"),
         ("modules if it were optical", domain.optical_modules(), "648", "1.6T at both ends"),
-        ("their power [kW]", domain.optical_power() / kW, "about 20", "30 W a module; NVIDIA's saving"),
+        ("their power, kW", domain.optical_power() / kW, "about 20", "30 W a module; NVIDIA's saving"),
     ]
     rows += [
-        (f"all lanes over {m.name} [kW]", round(domain.power(m.energy) / kW, 1), "", f"energy {m.energy_basis}")
+        (f"all lanes over {m.name}, kW", round(domain.power(m.energy) / kW, 1), "", f"energy {m.energy_basis}")
         for m in MEDIA
         if m.energy is not None and m.name != "coherent"
     ]

@@ -1,0 +1,1 @@
+"""The commands of ``serdes``, by subject; each runs a study, prints its tables and writes its files."""

@@ -1,0 +1,115 @@
+"""Copper: how far it goes, what ends it, what moves it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiments.console import Out, finish, progress, show
+
+commands = typer.Typer()
+
+
+@commands.command()
+def reach(
+    rate: Annotated[
+        list[str] | None, typer.Option(help="Lane rate: 25G, 50G, 100G (112G), 200G (224G); may be repeated.")
+    ] = None,
+    gauge: Annotated[list[int] | None, typer.Option(help="Wire gauge, AWG; may be repeated.")] = None,
+    margin: Annotated[float, typer.Option(help="Margin of slicer SNR over the need of the error ratio, dB.")] = 3.0,
+    sensitivity: Annotated[
+        bool, typer.Option("--sensitivity", help="Rank instead what moves the reach, as a tornado plot.")
+    ] = False,
+    draws: Annotated[
+        int, typer.Option(help="With --sensitivity: sets of tolerances to draw for percentiles of the reach.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 1,
+    out: Out = Path("out/reach"),
+) -> None:
+    """Reach of passive twinax by lane rate, gauge and host, beside the tiers of a cluster."""
+    if sensitivity:
+        _sensitivity(rate, margin, draws, seed, out)
+        return
+    from experiments.studies import reach as study
+
+    with progress("reach") as report:
+        answer = study.run(rate, tuple(gauge) if gauge else study.GAUGES, margin, report)
+    columns = {
+        "rate": "rate", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
+        "accepted_m": "accepted m", "shipped_m": "shipped m", "loss_at_nyquist_db": "loss dB", "binding_cause": "binding cause",
+        "per_gpu_tb_per_s": "TB/s per GPU", "basis": "basis",
+    }  # fmt: skip
+    show(answer.tables["reach"], columns, f"Reach of passive twinax, {margin:g} dB margin")
+    columns = {
+        "cable": "cable", "rate": "rate", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
+        "shipped_m": "shipped m", "binding_cause": "binding cause", "basis": "basis",
+    }  # fmt: skip
+    show(answer.tables["active"], columns, "Active cables: ACC has a linear redriver, AEC retimers at both ends")
+    effects = {
+        "link": "link",
+        "gauge_awg": "AWG",
+        "change": "change",
+        "reach_m": "reach m",
+        "ratio": "x",
+        "binding_cause": "binding cause",
+    }
+    first = min(r["gauge_awg"] for r in answer.tables["definitions"])
+    show([r for r in answer.tables["definitions"] if r["gauge_awg"] == first], effects, f"What the reach rests on, {first} AWG")
+    show(answer.tables["tiers"], {k: k for k in ("tier", "medium", "distance", "bandwidth", "basis")}, "Tiers")
+    finish(answer, out)
+
+
+def _sensitivity(rate: list[str] | None, margin: float, draws: int, seed: int, out: Path) -> None:
+    from experiments.studies import sensitivity as study
+
+    with progress("sensitivity") as report:
+        answer = study.run(rate or ("112G", "224G"), margin, draws, seed, report)
+    columns = {
+        "rate": "rate",
+        "rank": "rank",
+        "factor": "factor",
+        "change": "change",
+        "reach_m": "reach m",
+        "ratio": "x",
+        "outcome": "outcome",
+    }
+    show(answer.tables["sensitivity"], columns, "What moves the reach, 26 AWG")
+    if "tolerance" in answer.tables:
+        rows = answer.tables["tolerance"]
+        show(rows, {key: key for key in rows[0]}, "Reach under tolerances")
+    finish(answer, out)
+
+
+@commands.command()
+def why(
+    rate: Annotated[list[str] | None, typer.Option(help="Lane rate, may be repeated; by default 56G, 112G and 224G.")] = None,
+    gauge: Annotated[int, typer.Option(help="Wire gauge, AWG.")] = 26,
+    hosts: Annotated[str, typer.Option(help="Host classes at 224G: transmitter-receiver, of HL, HN, HH.")] = "HN-HH",
+    out: Out = Path("out/why"),
+) -> None:
+    """What closes the eye as a cable grows, in which order, and what each equaliser stage buys."""
+    from experiments.studies import why as study
+
+    near, dash, far = hosts.partition("-")
+    if not dash:
+        raise ValueError(f"--hosts must be two classes joined by a dash, for example HN-HH, got {hosts!r}")
+    with progress("why") as report:
+        answer = study.run(rate or study.RATES, gauge, (near, far), report)
+    columns = {
+        "rate": "rate", "length_m": "m", "loss_at_nyquist_db": "loss dB", "eye_height": "eye", "snr slicer alone": "slicer",
+        "snr CTLE": "+CTLE", "snr CTLE + FFE": "+FFE", "snr CTLE + FFE + DFE": "+DFE", "required_snr_db": "needed",
+        "salz": "bound",
+    }  # fmt: skip
+    show(answer.tables["why"], columns, "Slicer SNR in dB by equaliser stage")
+    order = {
+        "rate": "rate",
+        "reach_m": "reach m",
+        "rank": "rank",
+        "cause": "cause",
+        "snr_gain_db": "gives back dB",
+        "share": "share",
+    }
+    show(answer.tables["order"], order, "What closes the eye at the reach")
+    finish(answer, out)

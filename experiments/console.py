@@ -1,0 +1,65 @@
+"""What commands print and write: tables, notes, files, progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from experiments.study import Answer, Progress, Row
+
+Out = Annotated[Path, typer.Option("--out", help="Folder for figures and tables.")]
+
+
+def show(rows: Sequence[Row], columns: dict[str, str], title: str) -> None:
+    """Print rows as a table."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left")
+    for key, heading in columns.items():
+        numeric = all(isinstance(r.get(key), int | float) for r in rows)
+        table.add_column(heading, justify="right" if numeric else "left")
+    for r in rows:
+        table.add_row(*[_text(r.get(key)) for key in columns])
+    Console().print(table)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}" if value and abs(value) < 1e-2 else f"{value:.2f}".rstrip("0").rstrip(".")
+    return "" if value is None else str(value)
+
+
+def finish(answer: Answer, out: Path) -> None:
+    """Print the notes, write the files, say where they are."""
+    for note in answer.notes:
+        typer.echo(f"- {note}")
+    for path in answer.write(out):
+        typer.echo(f"wrote {path}")
+
+
+@contextmanager
+def progress(name: str) -> Iterator[Progress]:
+    """A progress bar with the time left, on standard error, from the first report on."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=Console(stderr=True)
+    )
+
+    def report(done: int, total: int) -> None:
+        if not bar.task_ids:
+            bar.add_task(name, total=total)
+            bar.start()
+        bar.update(bar.task_ids[0], completed=done)
+
+    try:
+        yield report
+    finally:
+        bar.stop()

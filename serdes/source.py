@@ -1,0 +1,78 @@
+"""A transmitter's symbols: what is sent, with noise, taps, displaced edges and baseline wander; the state is passed, never kept."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dsp import convolution, streams
+from dsp.units import from_db
+from serdes.link import Transmitter
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SymbolState:
+    """A transmitter's symbols under way: ``last`` level sent, edges so far, what was lost of the mean by a high-pass."""
+
+    symbols: streams.Stream
+    noise: streams.Stream
+    jitter: streams.JitterStream
+    bounded: streams.Stream
+    ffe: convolution.FirState
+    last: float
+    sent: int
+    wander: float
+
+
+def start_symbols(tx: Transmitter, rng: np.random.Generator) -> SymbolState:
+    """Before the first symbol, silent."""
+    return SymbolState(
+        symbols=streams.start(rng), noise=streams.start(rng), jitter=streams.start_jitter(rng), bounded=streams.start(rng),
+        ffe=convolution.fir_start(np.asarray(tx.ffe.feed_forward)), last=0.0, sent=0, wander=0.0,
+    )  # fmt: skip
+
+
+def moves_edges(tx: Transmitter, symbol_rate: float) -> bool:
+    """Whether the edges of a transmitter are displaced one by one."""
+    return tx.jitter.variance_ui2 > 0 or tx.edges.moves_edges(symbol_rate)
+
+
+def send_symbols(
+    tx: Transmitter, n: int, symbol_rate: float, high_pass: float, state: SymbolState
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, SymbolState]:
+    """The next ``n`` symbols: indices, levels with taps and noise, and the areas [UI] that displaced edges add (None: none).
+
+    ``high_pass`` [Hz], 0 for none: first order, anywhere in the link, as it is linear. Levels are in outer levels, and late by the
+    pre-cursor taps.
+    """
+    index, symbols = streams.integers(tx.constellation.n, n, state.symbols)
+    level = tx.constellation.array[index]
+    ffe, noise, jitter, bounded, area = state.ffe, state.noise, state.jitter, state.bounded, None
+    if len(tx.ffe.feed_forward) > 1 or tx.ffe.feed_forward[0] != 1.0:
+        level, ffe = convolution.fir_step(level, ffe)
+    last = float(level[-1]) if n else state.last
+    if moves_edges(tx, symbol_rate):
+        steps = np.diff(level, prepend=state.last)
+        moved: np.ndarray | float = 0.0
+        if tx.jitter.variance_ui2:
+            moved, jitter = streams.displacements(tx.jitter, n, jitter)
+        if tx.edges.moves_edges(symbol_rate):
+            more, bounded = tx.edges.displacements(steps, state.sent, symbol_rate, bounded)
+            moved = moved + more
+        # an edge that comes later by J takes the area J T (a_n - a_{n-1}) away at the time of the edge
+        area = -moved * steps
+    if tx.snr_db is not None:
+        white, noise = streams.normal((n,), noise)
+        level = level + from_db(-tx.snr_db) * white
+    wander = state.wander
+    if high_pass:
+        from dsp import kernels
+
+        level, wander = kernels.baseline(level, 1 - math.exp(-2 * math.pi * high_pass / symbol_rate), wander)
+    after = replace(
+        state, symbols=symbols, noise=noise, jitter=jitter, bounded=bounded, ffe=ffe, last=last, sent=state.sent + n,
+        wander=float(wander),
+    )  # fmt: skip
+    return index, level, area, after

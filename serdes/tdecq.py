@@ -1,0 +1,300 @@
+"""TDECQ and TECQ: how much worse than an ideal one a transmitter is for a receiver with a short feed-forward equaliser.
+
+IEEE 802.3 121.8.5.3. The taps, and the phase, are those that make the figure itself smallest, not the mean-square error.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dsp import check, filters
+from dsp.constellation import pam
+from dsp.distribution import q, q_inv
+from dsp.units import db_power
+from serdes.optical_waveform import Waveform
+
+_HISTOGRAM = 0.02
+"""Half the width of a histogram [UI]."""
+_BAND = 4.0
+"""Highest frequency of the noise spectrum, in symbol rates."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference:
+    """The reference receiver and the rules of the measurement.
+
+    ``bandwidth_ratio``: 3 dB point of its Bessel-Thomson filter over the symbol rate. ``n_taps`` of the T-spaced equaliser, the
+    main one at one of ``main_taps`` (from 1). ``symbol_error_ratio``: for which noise is added. ``histograms`` [UI] after the
+    crossing. ``threshold_adjust``: most that each threshold may move, as a share of OMA. ``criterion``: what taps and phase make
+    smallest, "tdecq" itself or "mse", the mean-square error with the noise that is then allowed.
+    """
+
+    bandwidth_ratio: float = 0.5
+    n_taps: int = 5
+    main_taps: tuple[int, ...] = (1, 2, 3)
+    symbol_error_ratio: float = 4.8e-4
+    histograms: tuple[float, float] = (0.45, 0.55)
+    threshold_adjust: float = 0.0
+    criterion: str = "tdecq"
+
+    def __post_init__(self) -> None:
+        check.between(self, "bandwidth_ratio", self.bandwidth_ratio, 0.1, 4)
+        check.count(self, "n_taps", self.n_taps, 1, 64)
+        if not isinstance(self.main_taps, tuple) or not self.main_taps:
+            raise check.fail(self, "main_taps", "a tuple of one or more positions", self.main_taps)
+        for i, position in enumerate(self.main_taps):
+            check.count(self, f"main_taps[{i}]", position, 1, self.n_taps)
+        check.between(self, "symbol_error_ratio", self.symbol_error_ratio, 1e-12, 0.1)
+        check.numbers(self, "histograms", self.histograms, 2)
+        if len(self.histograms) != 2 or not 0 < self.histograms[0] < self.histograms[1] < 1:
+            raise check.fail(self, "histograms", "two rising numbers between 0 and 1", self.histograms)
+        check.between(self, "threshold_adjust", self.threshold_adjust, 0, 0.1)
+        check.one_of(self, "criterion", self.criterion, ("tdecq", "mse"))
+
+    @property
+    def q_factor(self) -> float:
+        """Q of the target for an ideal PAM4 signal: 3.414 for 4.8e-4."""
+        return float(q_inv(self.symbol_error_ratio * 2 / 3))
+
+
+HALF_BAUD = Reference()
+"""IEEE 802.3cd and later, half the symbol rate."""
+DRAFT_BS = Reference(bandwidth_ratio=38.68 / 53.125, main_taps=(2, 3, 4))
+"""IEEE P802.3bs draft 2.2: a 38.68 GHz receiver at 53.125 GBd."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tdecq:
+    """The figure [dB], the receiver that gives it, and what was measured on the way.
+
+    ``taps`` sum to 1. ``phase_ui``: of the middle between the histograms after the symbol's centre. ``noise_gain`` C_eq. ``sigma``
+    [W]: rms of the noise that may be added at the receiver's input. ``outcome``: "ok", or "closed eye" with its reason.
+    """
+
+    tdecq_db: float
+    taps: tuple[float, ...]
+    main_tap: int
+    phase_ui: float
+    noise_gain: float
+    sigma: float
+    waveform: Waveform
+    outcome: str = "ok"
+    reason: str = ""
+
+    def record(self) -> dict[str, object]:
+        """Flat, for a table or JSON."""
+        return {
+            "tdecq_db": round(self.tdecq_db, 3) if np.isfinite(self.tdecq_db) else str(self.tdecq_db),
+            "outcome": self.outcome,
+            "reason": self.reason,
+            "main_tap": self.main_tap,
+            "taps": [round(t, 5) for t in self.taps],
+            "noise_gain_db": round(2 * float(db_power(self.noise_gain)), 3),
+            "phase_ui": round(self.phase_ui, 4),
+            **self.waveform.record(),
+        }
+
+
+def tdecq(waveform: Waveform, reference: Reference = HALF_BAUD, filtered: bool = False, noise_bandwidth: float | None = None) -> Tdecq:
+    """The transmitter and dispersion eye closure of ``waveform``; of one taken without fibre it is the TECQ.
+
+    ``filtered``: the capture already passed the receiver's filter. ``noise_bandwidth`` [Hz]: of the filter that shapes the added
+    noise, where the capture passed another than the reference's. A closed eye is a result with its reason.
+    """
+    rate = waveform.symbol_rate
+    seen = waveform if filtered else waveform.filtered(reference.bandwidth_ratio * rate)
+    # the amplitude is that of the waveform as the receiver sees it
+    measure = _Measure(seen, reference, noise_bandwidth or reference.bandwidth_ratio * rate)
+    starts = {main: measure.begin(main) for main in reference.main_taps}
+    least = min(value for value, _, _ in starts.values())
+    if reference.criterion == "tdecq":
+        near = [main for main, start in starts.items() if start[0] <= least + 1.0]
+        starts = {main: measure.optimise(main, *starts[main][1:]) for main in near}
+    main = min(starts, key=lambda m: starts[m][0])
+    return measure.result(*starts[main], main)
+
+
+class _Measure:
+    """One waveform, prepared: samples under the taps at any phase, and the cost with its gradient."""
+
+    def __init__(self, waveform: Waveform, reference: Reference, noise_bandwidth: float) -> None:
+        self.waveform, self.reference = waveform, reference
+        self.oma, self.average = waveform.oma, waveform.average
+        self.m = waveform.samples_per_symbol
+        self.rho = _noise_correlation(reference.n_taps, noise_bandwidth / waveform.symbol_rate)
+        self.spectrum = np.fft.rfft(waveform.power)
+        self.target = self.average + self.oma / 2 * pam(4).array[waveform.symbols]
+        low, high = reference.histograms
+        half = (high - low) / 2
+        self.places = np.array([-half - _HISTOGRAM, -half, -half + _HISTOGRAM, half - _HISTOGRAM, half, half + _HISTOGRAM])
+
+    def samples(self, phase: float) -> np.ndarray:
+        """Power at the six places around ``phase`` [UI] after the symbols' centres, shape (6, n)."""
+        k = np.arange(self.spectrum.size)
+        n = self.waveform.symbols.size
+        rows = []
+        for place in self.places + phase:
+            folded = self.spectrum * np.exp(2j * np.pi * k * place / n)
+            rows.append(_decimated(folded, self.waveform.power.size, n))
+        return np.array(rows)
+
+    def under_taps(self, rows: np.ndarray, main: int) -> np.ndarray:
+        """(6, n, n_taps): column j is the sample j - (main - 1) symbols earlier."""
+        return np.stack([np.roll(rows, j - (main - 1), axis=-1) for j in range(self.reference.n_taps)], axis=-1)
+
+    def least_squares(self, x: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
+        """Taps of least mean-square error that sum to 1, for ``noise`` [W] rms at the input, and that error [W^2]."""
+        n_taps = x.shape[-1]
+        flat = x.reshape(-1, n_taps)
+        target = np.tile(self.target, x.shape[0])
+        system = np.zeros((n_taps + 1, n_taps + 1))
+        covariance = flat.T @ flat / flat.shape[0] + noise**2 * self.rho
+        system[:n_taps, :n_taps] = covariance
+        system[:n_taps, n_taps] = self.oma**2
+        system[n_taps, :n_taps] = 1
+        cross = flat.T @ target / flat.shape[0]
+        w = np.linalg.solve(system, np.append(cross, 1.0))[:n_taps]
+        return w, float(w @ covariance @ w - 2 * w @ cross + np.mean(target**2))
+
+    def begin(self, main: int) -> tuple[float, float, np.ndarray]:
+        """(figure, phase, taps) of least mean-square error, for the noise that the figure itself allows."""
+        noise, value = self.oma / (6 * self.reference.q_factor * 1.5), np.inf
+        phases = np.arange(-0.5, 0.5, 0.125)
+        phase, w = 0.0, np.eye(self.reference.n_taps)[main - 1]
+        for step in (0.125, 0.03, 0.01):
+            errors = [self.least_squares(self.under_taps(self.samples(float(p)), main), noise)[1] for p in phases]
+            phase = float(phases[int(np.argmin(errors))])
+            x = self.under_taps(self.samples(phase), main)
+            w = self.least_squares(x, noise)[0]
+            value = self.figure(x, w)[0]
+            noise = self.oma / (6 * self.reference.q_factor * 10 ** (min(value, 6.0) / 10))
+            phases = phase + step * np.array([-0.67, -0.33, 0, 0.33, 0.67])
+        return value, phase, w
+
+    def optimise(self, main: int, phase: float, w: np.ndarray) -> tuple[float, float, np.ndarray]:
+        """(figure, phase, taps) of the smallest figure near a start: taps by gradient, phase by line search, in turn."""
+        from scipy.optimize import minimize
+
+        n_taps = self.reference.n_taps
+        keep = np.delete(np.arange(n_taps), main - 1)
+
+        def whole(free: np.ndarray) -> np.ndarray:
+            taps = np.empty(n_taps)
+            taps[keep], taps[main - 1] = free, 1 - np.sum(free)
+            return taps
+
+        def cost(free: np.ndarray) -> tuple[float, np.ndarray]:
+            value, gradient = self.figure(x, whole(free))
+            return value, gradient[keep] - gradient[main - 1]
+
+        value = np.inf
+        for step in (0.03, 0.015, 0.0):
+            x = self.under_taps(self.samples(phase), main)
+            if n_taps > 1:
+                w = whole(minimize(cost, w[keep], jac=True, method="BFGS", options={"gtol": 3e-3, "maxiter": 25}).x)
+            value = self.figure(x, w)[0]
+            near = [self.figure(self.under_taps(self.samples(phase + d), main), w)[0] for d in (-step, step)] if step else []
+            if near and min(near) < value:
+                phase += step if near[1] < near[0] else -step
+        return value, phase, w
+
+    def result(self, value: float, phase: float, w: np.ndarray, main: int) -> Tdecq:
+        """The figure as a record; more than 50 dB is a closed eye."""
+        closed = not value < 50
+        return Tdecq(
+            tdecq_db=np.inf if closed else value, taps=tuple(w.tolist()), main_tap=main, phase_ui=phase,
+            noise_gain=float(np.sqrt(w @ self.rho @ w)),
+            sigma=0.0 if closed else self.oma / (6 * self.reference.q_factor * 10 ** (value / 10)), waveform=self.waveform,
+            outcome="closed eye" if closed else "ok",
+            reason=f"symbol errors exceed {self.reference.symbol_error_ratio:g} at every phase without added noise" if closed else "",
+        )  # fmt: skip
+
+    def figure(self, x: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """TDECQ [dB] and its gradient by the taps; where the eye is closed, 100 dB and more that fall towards opening."""
+        z = x @ w
+        half = z.shape[0] // 2
+        sides = [self._sigma(x[part], z[part]) for part in (slice(0, half), slice(half, None))]
+        sigma, gradient = min(sides, key=lambda side: side[0])
+        noise = self.rho @ w
+        gain2 = float(w @ noise)
+        if sigma <= 0:
+            return 100.0 - 1e3 * sigma / self.oma, -1e3 / self.oma * gradient
+        allowed2 = sigma**2 / gain2
+        total2 = allowed2 + self.waveform.noise_rms**2
+        value = float(db_power(self.oma / (6 * self.reference.q_factor * np.sqrt(total2))))
+        by_allowed2 = 2 * sigma * gradient / gain2 - 2 * sigma**2 * noise / gain2**2
+        return value, -5 / np.log(10) * by_allowed2 / total2
+
+    def _sigma(self, x: np.ndarray, z: np.ndarray) -> tuple[float, np.ndarray]:
+        """Largest noise behind the taps that keeps the error ratio of one histogram, and its gradient; negative when none does."""
+        symbols = np.broadcast_to(self.waveform.symbols, z.shape)
+        distances, signs, rows = [], [], []
+        for k, position in enumerate((-1 / 3, 0.0, 1 / 3)):
+            threshold = self.average + position * self.oma
+            threshold += self._adjustment(k, threshold, z, symbols)
+            beyond = z - threshold
+            above = symbols > k
+            near = (symbols == k) | (symbols == k + 1)
+            away = np.where(above, beyond, -beyond)
+            use = near & (away < self.oma / 4)
+            distances.append(away[use])
+            signs.append(np.where(above[use], 1.0, -1.0))
+            rows.append(x[use])
+        d, sign, under = np.concatenate(distances), np.concatenate(signs), np.concatenate(rows)
+        target, n = self.reference.symbol_error_ratio, z.size
+        if np.count_nonzero(d < 0) / n >= target:
+            deepest = np.sort(d)[: max(1, int(target * n) + 1)]
+            worst = np.argsort(d)[: deepest.size]
+            return float(np.mean(deepest)), (sign[worst, None] * under[worst]).mean(axis=0)
+        sigma = self._noise_allowed(d, n)
+        weight = np.exp(-0.5 * (d / sigma) ** 2)
+        by_sigma = float(np.sum(weight * d)) / sigma
+        gradient = (weight * sign) @ under / by_sigma
+        return sigma, gradient
+
+    def _noise_allowed(self, d: np.ndarray, n: int) -> float:
+        """The sigma at which the mean of Q(d / sigma) over ``n`` decisions is the target; distances in bins of a 60th of sigma."""
+        width = self.oma / 2400
+        first = float(np.min(d))
+        counts = np.bincount(((d - first) / width).astype(np.int64)).astype(float)
+        centres = first + width * (np.arange(counts.size) + 0.5)
+        centres, counts = centres[counts > 0], counts[counts > 0] / n
+        target = self.reference.symbol_error_ratio
+        sigma, low, high = self.oma / 30, 0.0, self.oma
+        for _ in range(60):
+            ratio = float(counts @ q(centres / sigma))
+            low, high = (sigma, high) if ratio < target else (low, sigma)
+            slope = float(counts @ (centres * np.exp(-0.5 * (centres / sigma) ** 2))) / (np.sqrt(2 * np.pi) * sigma**2)
+            # Newton on the logarithm, kept inside the bracket
+            step = (np.log(target) - np.log(ratio)) * ratio / slope if slope > 0 and ratio > 0 else np.inf
+            after = sigma + step if low < sigma + step < high else (low + high) / 2
+            if abs(after - sigma) < 1e-9 * self.oma:
+                break
+            sigma = after
+        return float(after)
+
+    def _adjustment(self, k: int, threshold: float, z: np.ndarray, symbols: np.ndarray) -> float:
+        """Move of a threshold to the middle between the levels beside it, within what the reference allows [W]."""
+        most = self.reference.threshold_adjust * self.oma
+        if not most:
+            return 0.0
+        middle = (float(np.mean(z[symbols == k])) + float(np.mean(z[symbols == k + 1]))) / 2
+        return float(np.clip(middle - threshold, -most, most))
+
+
+def _decimated(spectrum: np.ndarray, size: int, n: int) -> np.ndarray:
+    """Every (size / n)-th sample of the real signal with half spectrum ``spectrum``, by folding the spectrum."""
+    full = np.zeros(size, complex)
+    full[: spectrum.size] = spectrum
+    full[size - spectrum.size + 1 :] = np.conj(spectrum[1:][::-1])
+    return np.fft.ifft(full.reshape(-1, n).sum(axis=0)).real * (n / size)
+
+
+def _noise_correlation(n_taps: int, bandwidth: float) -> np.ndarray:
+    """Correlation of white noise behind the Bessel-Thomson filter between the taps, shape (n_taps, n_taps); bandwidth in baud."""
+    f = np.linspace(0, _BAND, 4001)
+    density = np.abs(filters.bessel_thomson4(f, bandwidth)) ** 2
+    lags = np.array([float(np.sum(density * np.cos(2 * np.pi * f * k))) for k in range(n_taps)]) / float(np.sum(density))
+    return lags[np.abs(np.subtract.outer(np.arange(n_taps), np.arange(n_taps)))]
