@@ -1800,3 +1800,63 @@ def evaluate_ffe(
                 lags, h0, hb, n_fixed, main, n_groups, width, limit, float_limit, n_feedback, low, high, w, places
             )[0]  # fmt: skip
     return out
+
+
+# --- optical measurements (serdes.tdecq) ---
+
+
+@njit(nogil=True, cache=True)
+def threshold_histogram(
+    x: np.ndarray, w: np.ndarray, symbols: np.ndarray, thresholds: np.ndarray, first: float, width: float, n_bins: int
+) -> np.ndarray:
+    """Counts of the distances of equalised samples to the thresholds beside their level, in bins from ``first`` on.
+
+    ``x`` (places, n, n_taps) samples under the taps ``w``; ``symbols`` (n,). Distances below the first bin fall into it, those
+    above the last are left out.
+    """
+    counts = np.zeros(n_bins)
+    top = thresholds.size
+    for p in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            z = 0.0
+            for j in range(x.shape[2]):
+                z += w[j] * x[p, i, j]
+            level = int(symbols[i])
+            if level < top:
+                k = int(max((thresholds[level] - z - first) / width, 0.0))
+                if k < n_bins:
+                    counts[k] += 1.0
+            if level > 0:
+                k = int(max((z - thresholds[level - 1] - first) / width, 0.0))
+                if k < n_bins:
+                    counts[k] += 1.0
+    return counts
+
+
+@njit(nogil=True, cache=True)
+def threshold_gradient(
+    x: np.ndarray, w: np.ndarray, symbols: np.ndarray, thresholds: np.ndarray, first: float, width: float, weights: np.ndarray
+) -> np.ndarray:
+    """Sum over the same distances of ``weights`` (by bin) times the distance's derivative by each tap, shape (n_taps,)."""
+    total = np.zeros(w.size)
+    top = thresholds.size
+    n_bins = weights.size
+    for p in range(x.shape[0]):
+        for i in range(x.shape[1]):
+            z = 0.0
+            for j in range(x.shape[2]):
+                z += w[j] * x[p, i, j]
+            level = int(symbols[i])
+            amount = 0.0
+            if level < top:
+                k = int(max((thresholds[level] - z - first) / width, 0.0))
+                if k < n_bins:
+                    amount -= weights[k]
+            if level > 0:
+                k = int(max((z - thresholds[level - 1] - first) / width, 0.0))
+                if k < n_bins:
+                    amount += weights[k]
+            if amount != 0.0:
+                for j in range(x.shape[2]):
+                    total[j] += amount * x[p, i, j]
+    return total

@@ -143,6 +143,7 @@ class ReceiverState:
     between: np.ndarray
     past: np.ndarray
     late: np.ndarray
+    origin: int
 
     @property
     def phase_ui(self) -> float:
@@ -165,7 +166,8 @@ class Received:
     """What one block gave. Decisions lag samples by the pre-cursors: the n-th decision of a run belongs to its n-th sample.
 
     By decision: ``equalized`` (outer levels at +-1), ``index`` (uint8). By sample: ``phase_ui``, the corrections so far, and
-    the instant in ``wave``, whole samples ``at`` and the rest ``beyond``, jitter included (empty where not traced).
+    the instant in ``wave``, whole samples ``at`` and the rest ``beyond``, jitter included (empty where not traced); ``noise`` [V]
+    that was added, empty for none. ``origin``: samples of the run before ``wave``.
     """
 
     equalized: np.ndarray
@@ -174,6 +176,8 @@ class Received:
     wave: np.ndarray
     at: np.ndarray
     beyond: np.ndarray
+    noise: np.ndarray
+    origin: int
 
 
 def start(loop: ReceiverLoop, first_sample: float) -> ReceiverState:
@@ -197,6 +201,7 @@ def start(loop: ReceiverLoop, first_sample: float) -> ReceiverState:
         between=np.zeros(n_line),
         past=np.zeros(max(len(loop.taps.feedback), 1)),
         late=np.zeros(max(loop.latency, 1)),
+        origin=-lead,
     )
 
 
@@ -260,10 +265,12 @@ def step(
         wave=buffer,
         at=at[:n_at],
         beyond=beyond[:n_at],
+        noise=draws[loop.noise_per_symbol - 1 : n_samples * loop.noise_per_symbol : loop.noise_per_symbol],
+        origin=state.origin,
     )
     rest = replace(
         state, wave=buffer[drop:].copy(), jitter=jitter[n_samples:], pace=pace[n_samples:],
-        noise=draws[n_samples * loop.noise_per_symbol :], known=names[n_decided:], **fresh,
+        noise=draws[n_samples * loop.noise_per_symbol :], known=names[n_decided:], origin=state.origin + drop, **fresh,
     )  # fmt: skip
     return received, rest
 

@@ -71,9 +71,9 @@ class Law:
     def amplitude(self, p: float, step: float | None = None) -> float:
         """A_ni [V] (93A-37): exact, or to the nearest bin of ``step`` [V] as the script finds it."""
         if step is None:
-            return self.quantile(p)
+            return float(self.quantile(p))
         law = self.binned(step, p)
-        return abs(int(np.argmax(np.cumsum(law) > p)) - law.size // 2) * step
+        return float(abs(int(np.argmax(np.cumsum(law) > p)) - law.size // 2) * step)
 
 
 def uniform(width: float, n_levels: int) -> np.ndarray:

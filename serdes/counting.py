@@ -1,8 +1,8 @@
-"""Accumulators of the time-domain engine: errors, windows of the lock detector (three numbers each), eye."""
+"""Accumulators of the time-domain engine: errors, windows of the lock detector, eyes. Their size does not grow with the symbols."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,28 +10,88 @@ from dsp import timing
 from dsp.constellation import Constellation
 from dsp.receiver import Received, ReceiverLoop, ReceiverState
 from serdes.eye import Eye
-from serdes.operating_point import OperatingPoint
-
-if TYPE_CHECKING:
-    from serdes.time_domain import TimeDomain
 
 LAGS = 32
 """Symbols to either side of the expected delay among which sent and decided symbols are aligned."""
 SPAN = 2.0
 """Half the voltage range of a counted eye, in outer levels."""
+MOST_ERRORS = 1_000_000
+"""Errors whose places are kept."""
 _TRIAL = 2048
 """Decisions by which they are aligned."""
+_CHUNK = 8192
+"""Decisions whose eyes are accumulated at a time."""
+STAGES = ("sampler", "equalizer", "slicer")
+
+
+class ErrorLog:
+    """Counts wrong decisions from number ``first`` to ``last``, and keeps where they were and by how many levels.
+
+    ``precoded``: symbols are decoded (1+D) before they are compared, so one wrong decision alone counts twice.
+    """
+
+    def __init__(self, constellation: Constellation, first: int, last: int, precoded: bool = False) -> None:
+        self.first, self.last, self.precoded = first, last, precoded
+        self.n, self.distance = constellation.n, constellation.bit_distance
+        self.taken = 0
+        self.symbol_errors = 0
+        self.bit_errors = 0
+        self.places: list[np.ndarray] = []
+        self.signed: list[np.ndarray] = []
+        self.raw_errors = 0
+        self._kept = 0
+        self._before = (0, 0)
+
+    @property
+    def trials(self) -> int:
+        """Decisions counted so far."""
+        return max(min(self.taken, self.last) - self.first, 0)
+
+    def take(self, decided: np.ndarray, truth: np.ndarray, wrong: np.ndarray | None = None) -> None:
+        """The next decisions and what was sent; ``wrong`` where it is known already (outside the count: False)."""
+        n, begin = decided.size, self.taken
+        if wrong is None:
+            wrong = decided != truth
+            wrong[: max(self.first - begin, 0)] = False
+            wrong[max(self.last - begin, 0) :] = False
+        at = np.flatnonzero(wrong)
+        raw = decided[at].astype(np.int8) - truth[at].astype(np.int8)
+        symbols, bits = at.size, int(np.sum(self.distance[truth[at], decided[at]]))
+        if self.precoded and n:
+            # an error spoils its own symbol and the next one
+            near = np.unique(np.concatenate((at, at + 1, [0])))
+            near = near[near < n]
+            pairs = [self._decoded(v, near, b) for v, b in zip((decided, truth), self._before, strict=True)]
+            counted = (near + begin >= self.first) & (near + begin < self.last)
+            symbols = int(np.count_nonzero((pairs[0] != pairs[1]) & counted))
+            bits = int(np.sum(self.distance[pairs[1][counted], pairs[0][counted]]))
+            self._before = (int(decided[-1]), int(truth[-1]))
+        if self._kept < MOST_ERRORS and at.size:
+            self.places.append(at + begin - self.first)
+            self.signed.append(raw)
+            self._kept += at.size
+        self.taken, self.raw_errors = begin + n, self.raw_errors + at.size
+        self.symbol_errors, self.bit_errors = self.symbol_errors + symbols, self.bit_errors + bits
+
+    def _decoded(self, values: np.ndarray, at: np.ndarray, before: int) -> np.ndarray:
+        earlier = np.where(at > 0, values[np.maximum(at - 1, 0)], before)
+        return (values[at].astype(np.int64) + earlier) % self.n
+
+    def errors(self) -> tuple[np.ndarray, np.ndarray]:
+        """Places of the wrong decisions among those counted, and by how many levels (before precoding is undone)."""
+        if not self.places:
+            return np.zeros(0, np.int64), np.zeros(0, np.int8)
+        return np.concatenate(self.places), np.concatenate(self.signed)
 
 
 class Tally:
-    """Counts errors of decisions against sent symbols; aligned in the ``settle`` decisions before the count."""
+    """Compares decisions with sent symbols; aligned in the ``settle`` decisions before the count."""
 
-    def __init__(self, constellation: Constellation, settle: int, n_symbols: int, window: int) -> None:
+    def __init__(self, constellation: Constellation, settle: int, n_symbols: int, window: int, precoded: bool = False) -> None:
         self.settle, self.end, self.window = settle, settle + n_symbols, window
-        self.levels, self.distance, self.n = constellation.array, constellation.bit_distance, constellation.n
+        self.levels, self.n = constellation.array, constellation.n
+        self.log = ErrorLog(constellation, settle, settle + n_symbols, precoded)
         self.decided = 0
-        self.symbol_errors = 0
-        self.bit_errors = 0
         self.slipped = 0
         self.correlation = 0.0
         self.lag = 0
@@ -39,38 +99,45 @@ class Tally:
         # what was sent, from LAGS symbols before the next decision on
         self._sent = np.zeros(LAGS, np.uint8)
         self._trial = np.zeros((0, 2 + 2 * LAGS), np.uint8)
-        self._open = np.zeros((3, 0))
+        self._carry = np.zeros(6)
         self._windows: list[np.ndarray] = []
 
     @property
     def mean_square_error(self) -> float:
-        """Of the counted decision variables about the levels that were sent, in squared symbol units."""
-        return self._square / (self.end - self.settle)
+        """Of the counted decision variables about the levels that were sent, in squared symbol units; nan before any."""
+        counted = max(min(self.decided, self.end) - self.settle, 0)
+        return self._square / counted if counted else float("nan")
 
     def windows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """By window of the lock detector: mean-square error about the decided level, mean phase [UI], rms about that [UI]."""
-        rows = np.concatenate([np.zeros((0, 3)), *self._windows])
+        rows = np.concatenate([np.zeros((0, 4)), *self._windows])
         return rows[:, 0], rows[:, 1], rows[:, 2]
 
-    def take(self, sent: np.ndarray, received: Received) -> tuple[np.ndarray, int]:
-        """Count a block: ``sent`` joins the queue, ``received`` is compared. Returns the true symbols of its decisions and
-        how many decisions there were before.
+    def take(self, sent: np.ndarray, received: Received) -> tuple[np.ndarray, np.ndarray, int]:
+        """Compare a block: ``sent`` joins the queue, ``received`` is taken from it.
+
+        Returns the true symbols of its decisions, where they are wrong (within the count), and how many decisions there were before.
         """
+        from dsp import kernels
+
         n, begin = received.index.size, self.decided
         # a loop that runs away decides more symbols than were sent: zeros stand for those to come
         short = max(n + 2 * LAGS - self._sent.size - sent.size, 0)
         self._sent = np.concatenate((self._sent, sent, np.zeros(short, np.uint8)))
         self._align(received.index)
         truth = self._sent[LAGS - self.lag : LAGS - self.lag + n]
-        wrong = received.index != truth
-        use = slice(min(max(self.settle - begin, 0), n), min(max(self.end - begin, 0), n))
-        self.symbol_errors += int(np.count_nonzero(wrong[use]))
-        self.bit_errors += int(np.sum(self.distance[truth[use], received.index[use]]))
-        self._square += float(np.sum((received.equalized[use] - self.levels[truth[use]]) ** 2))
-        self._watch(received, wrong, begin, use.stop)
+        wrong = np.empty(n, np.bool_)
+        rows = np.empty((n // self.window + 1, 4))
+        phase = received.phase_ui[received.phase_ui.size - n :]
+        first, last = max(self.settle - begin, 0), max(self.end - begin, 0)
+        n_rows, square = kernels.tally(
+            received.equalized, received.index, truth, phase, self.levels, first, last, self.window, self._carry, rows, wrong
+        )
+        self._windows.append(rows[:n_rows])
+        self.slipped += int(np.sum(rows[:n_rows, 3] > 0.9 * (1 - 1 / self.n)))
         self._sent = self._sent[n:]
-        self.decided += n
-        return truth, begin
+        self._square, self.decided = self._square + square, begin + n
+        return truth, wrong, begin
 
     def _align(self, index: np.ndarray) -> None:
         """Find the lag from the last decisions before the count."""
@@ -89,72 +156,100 @@ class Tally:
         best = int(np.argmax(correlation))
         self.lag, self.correlation = LAGS - best, float(correlation[best])
 
-    def _watch(self, received: Received, wrong: np.ndarray, begin: int, end: int) -> None:
-        """Close the windows that are complete; those of the count also tell whether the alignment was lost."""
-        n = received.index.size
-        error = (received.equalized - self.levels[received.index]) ** 2
-        counted = begin + np.arange(n) >= self.settle
-        fresh = np.stack((error, received.phase_ui[received.phase_ui.size - n :], wrong & counted))
-        rows = np.concatenate((self._open, fresh[:, :end]), axis=1)
-        full = rows.shape[1] // self.window * self.window
-        error, phase, lost = rows[:, :full].reshape(3, -1, self.window)
-        self._windows.append(np.stack((error.mean(axis=1), phase.mean(axis=1), phase.std(axis=1)), axis=1))
-        self.slipped += int(np.sum(lost.mean(axis=1) > 0.9 * (1 - 1 / self.n)))
-        self._open = rows[:, full:]
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Waiting:
+    """What came and was not counted yet: waveform from sample ``origin`` of the run on, by sample and by decision."""
+
+    wave: np.ndarray
+    origin: int
+    at: np.ndarray
+    beyond: np.ndarray
+    noise: np.ndarray
+    index: np.ndarray
+    truth: np.ndarray
 
 
 class EyeCounter:
-    """Histogram of the equalised waveform around the sampling instants, by the symbol sent: a virtual eye."""
+    """Histograms of the waveform around the sampling instants at three stages, all of the same symbols.
 
-    def __init__(self, engine: TimeDomain, loop: ReceiverLoop) -> None:
-        self.loop, self.settle, self.counted = loop, engine.settle, 0
-        self.wanted = min(engine.eye_symbols, engine.n_symbols)
-        self.ui = (np.arange(engine.n_phases) - engine.n_phases // 2) / engine.n_phases
-        self.counts = np.zeros((loop.constellation.n, engine.n_phases, engine.n_bins), np.int64)
-        self._skip = loop.taps.n_precursors
-        n_past, n_taps = len(loop.taps.feedback), len(loop.taps.feed_forward)
-        self._past = np.zeros(n_past)
-        self._before = np.zeros((engine.n_phases, n_taps - 1))
+    "sampler" [V]: before the equaliser; "equalizer": behind the feed-forward taps; "slicer": with feedback, too. The last two are
+    virtual, the taps applied to the analogue waveform. ``span`` [V]: half the range of the first.
+    """
 
-    def take(self, received: Received, state: ReceiverState, truth: np.ndarray, begin: int) -> None:
+    def __init__(self, loop: ReceiverLoop, settle: int, wanted: int, n_phases: int, n_bins: int, span: float) -> None:
+        self.loop, self.wanted, self.counted = loop, wanted, 0
+        self.ui = (np.arange(n_phases) - n_phases // 2) / n_phases
+        self.spans = np.array([span, SPAN, SPAN])
+        self.counts = np.zeros((3, loop.constellation.n, n_phases, n_bins), np.int64)
+        n_post = len(loop.taps.feed_forward) - 1 - loop.taps.n_precursors
+        self._margin = max(n_post, len(loop.taps.feedback))
+        self._next = max(settle, self._margin)  # number of the next decision to count
+        self._from = 0  # number of the first sample and decision that is kept
+        self._kept: _Waiting | None = None
+
+    def take(self, received: Received, state: ReceiverState, truth: np.ndarray) -> None:
         """Add the counted decisions of a block, until there are enough."""
-        from dsp import kernels
-
         if self.counted >= self.wanted:
             return
-        m = self.loop.samples_per_symbol
-        rows = np.stack([timing.interpolate(received.wave, received.at, received.beyond + u * m, m) for u in self.ui])
-        taps = state.feed_forward
-        extended = np.concatenate((self._before, rows), axis=1)
-        n = rows.shape[1]
-        z = sum(w * extended[:, taps.size - 1 - k : taps.size - 1 - k + n] for k, w in enumerate(taps))
-        self._before = extended[:, n:]
-        # decisions lag samples by the pre-cursors: the first columns of all belong to no decision
-        skip = min(self._skip, n)
-        self._skip -= skip
-        z = z[:, skip:]
-        decided = self.loop.constellation.array[received.index]
-        past = np.concatenate((self._past, decided))
-        n_past = self._past.size
-        for k, b in enumerate(state.feedback, start=1):
-            z = z - b * past[n_past - k : n_past - k + decided.size]
-        self._past = past[past.size - n_past :]
-        use = slice(min(max(self.settle - begin, 0), truth.size), None)
-        symbols = truth[use][: self.wanted - self.counted]
-        kernels.count_eye(self.counts, np.ascontiguousarray(z[:, use][:, : symbols.size]), symbols, SPAN)
-        self.counted += symbols.size
+        kept = self._joined(received, truth)
+        decisions = self._from + kept.index.size
+        last = min(decisions, self._next + self.wanted - self.counted)
+        enough = last - self._next + self.counted >= self.wanted
+        if last > self._next and (enough or last - self._next >= _CHUNK):
+            self._count(kept, state, self._next - self._from, last - self._from)
+            self.counted += last - self._next
+            self._next = last
+        drop = max(min(self._next - self._margin - self._from, kept.index.size), 0)
+        self._from += drop
+        cut = max(int(kept.at[drop] - self.loop.lead - kept.origin), 0) if drop < kept.at.size else 0
+        self._kept = _Waiting(
+            wave=kept.wave[cut:], origin=kept.origin + cut, at=kept.at[drop:], beyond=kept.beyond[drop:],
+            noise=kept.noise[drop:], index=kept.index[drop:], truth=kept.truth[drop:],
+        )  # fmt: skip
 
-    def eye(self, point: OperatingPoint) -> Eye:
-        """What was counted, as densities."""
-        total = self.counts.sum(axis=2, keepdims=True)
-        rate = point.link.symbol_rate
-        return Eye(
-            time=self.ui / rate,
-            voltage=np.linspace(-SPAN, SPAN, self.counts.shape[2]),
-            density=self.counts / np.maximum(total, 1),
-            levels=self.loop.constellation.array,
-            symbol_time=1 / rate,
-            source="time domain",
-            virtual=True,
-            floor=self.loop.constellation.n / self.counted,
+    def _joined(self, received: Received, truth: np.ndarray) -> _Waiting:
+        kept, at = self._kept, received.at + received.origin
+        if kept is None:
+            return _Waiting(
+                wave=received.wave, origin=received.origin, at=at, beyond=received.beyond, noise=received.noise,
+                index=received.index, truth=truth,
+            )  # fmt: skip
+        known = kept.origin + kept.wave.size - received.origin
+        return _Waiting(
+            wave=np.concatenate((kept.wave, received.wave[known:])),
+            origin=kept.origin,
+            at=np.concatenate((kept.at, at)),
+            beyond=np.concatenate((kept.beyond, received.beyond)),
+            noise=np.concatenate((kept.noise, received.noise)),
+            index=np.concatenate((kept.index, received.index)),
+            truth=np.concatenate((kept.truth, truth)),
         )
+
+    def _count(self, kept: _Waiting, state: ReceiverState, first: int, last: int) -> None:
+        from dsp import kernels
+
+        m = self.loop.samples_per_symbol
+        kernels.count_eye(
+            self.counts, kept.wave, kept.at - kept.origin, kept.beyond, kept.noise, self.ui * m, *timing.table_for(m),
+            state.feed_forward, self.loop.taps.n_precursors, state.feedback, self.loop.constellation.array[kept.index],
+            kept.truth, first, last, self.spans,
+        )  # fmt: skip
+
+    def eyes(self, symbol_rate: float, main_cursor: float) -> dict[str, Eye]:
+        """What was counted, as densities, by stage."""
+        found = {}
+        for stage, counts, span in zip(STAGES, self.counts, self.spans, strict=True):
+            analogue = stage == "sampler"
+            found[stage] = Eye(
+                time=self.ui / symbol_rate,
+                voltage=np.linspace(-span, span, counts.shape[2]),
+                density=counts / np.maximum(counts.sum(axis=2, keepdims=True), 1),
+                levels=self.loop.constellation.array * (main_cursor if analogue else 1.0),
+                symbol_time=1 / symbol_rate,
+                source="time domain",
+                unit="V" if analogue else "symbol level",
+                virtual=not analogue,
+                floor=self.loop.constellation.n / max(self.counted, 1),
+            )
+        return found

@@ -10,6 +10,7 @@ from serdes.link import Link
 from serdes.metrics import ErrorCount
 
 if TYPE_CHECKING:
+    from serdes.count_detail import CountDetail
     from serdes.operating_point import OperatingPoint
 
 
@@ -30,7 +31,7 @@ class LinkResult:
 
     ``ser``, ``ber``: symbol and bit error ratio before FEC; ``post_fec``: codeword failure ratio, None without FEC.
     ``snr_db``: mean(level^2) over the variance of the decision error. ``count``: errors counted, None for engines that do
-    not count. ``eyes``: by name. ``outcome``: "ok" or what went wrong, with ``reason``.
+    not count. ``eyes``: by name. ``outcome``: "ok" or what went wrong, with ``reason``. ``detail``: of a counted run, else None.
     """
 
     link: Link
@@ -46,6 +47,7 @@ class LinkResult:
     symbols: ErrorCount | None = None
     bits: ErrorCount | None = None
     post_fec: float | None = None
+    detail: CountDetail | None = None
 
     @property
     def eye(self) -> Eye:

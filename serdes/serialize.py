@@ -43,7 +43,7 @@ _MODULES = {
     "channels.interposer": ("InterposerWires", "InterposerChannel"),
     "channels.crosstalk": ("FarEndCrosstalk", "NearEndCrosstalk"),
     "channels.conditioning": ("Conditioning",),
-    "channels.file_network": ("FileNetwork",),
+    "channels.file_network": ("FileNetwork", "FilePorts"),
     "channels.port_map": ("PortMap",),
 }
 TYPES = {name: module for module, names in _MODULES.items() for name in names}

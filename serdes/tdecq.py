@@ -128,10 +128,11 @@ class _Measure:
         self.target = self.average + self.oma / 2 * pam(4).array[waveform.symbols]
         low, high = reference.histograms
         half = (high - low) / 2
-        self.places = np.array([-half - _HISTOGRAM, -half, -half + _HISTOGRAM, half - _HISTOGRAM, half, half + _HISTOGRAM])
+        # two points stand for the width of a histogram (Gauss-Legendre)
+        self.places = np.array([side * half + end * _HISTOGRAM / np.sqrt(3) for side in (-1, 1) for end in (-1, 1)])
 
     def samples(self, phase: float) -> np.ndarray:
-        """Power at the six places around ``phase`` [UI] after the symbols' centres, shape (6, n)."""
+        """Power at the four places around ``phase`` [UI] after the symbols' centres, shape (4, n)."""
         k = np.arange(self.spectrum.size)
         n = self.waveform.symbols.size
         rows = []
@@ -141,7 +142,7 @@ class _Measure:
         return np.array(rows)
 
     def under_taps(self, rows: np.ndarray, main: int) -> np.ndarray:
-        """(6, n, n_taps): column j is the sample j - (main - 1) symbols earlier."""
+        """(4, n, n_taps): column j is the sample j - (main - 1) symbols earlier."""
         return np.stack([np.roll(rows, j - (main - 1), axis=-1) for j in range(self.reference.n_taps)], axis=-1)
 
     def least_squares(self, x: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
@@ -213,9 +214,8 @@ class _Measure:
 
     def figure(self, x: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
         """TDECQ [dB] and its gradient by the taps; where the eye is closed, 100 dB and more that fall towards opening."""
-        z = x @ w
-        half = z.shape[0] // 2
-        sides = [self._sigma(x[part], z[part]) for part in (slice(0, half), slice(half, None))]
+        half = x.shape[0] // 2
+        sides = [self._sigma(part, w) for part in (x[:half], x[half:])]
         sigma, gradient = min(sides, key=lambda side: side[0])
         noise = self.rho @ w
         gain2 = float(w @ noise)
@@ -227,61 +227,55 @@ class _Measure:
         by_allowed2 = 2 * sigma * gradient / gain2 - 2 * sigma**2 * noise / gain2**2
         return value, -5 / np.log(10) * by_allowed2 / total2
 
-    def _sigma(self, x: np.ndarray, z: np.ndarray) -> tuple[float, np.ndarray]:
-        """Largest noise behind the taps that keeps the error ratio of one histogram, and its gradient; negative when none does."""
-        symbols = np.broadcast_to(self.waveform.symbols, z.shape)
-        distances, signs, rows = [], [], []
-        for k, position in enumerate((-1 / 3, 0.0, 1 / 3)):
-            threshold = self.average + position * self.oma
-            threshold += self._adjustment(k, threshold, z, symbols)
-            beyond = z - threshold
-            above = symbols > k
-            near = (symbols == k) | (symbols == k + 1)
-            away = np.where(above, beyond, -beyond)
-            use = near & (away < self.oma / 4)
-            distances.append(away[use])
-            signs.append(np.where(above[use], 1.0, -1.0))
-            rows.append(x[use])
-        d, sign, under = np.concatenate(distances), np.concatenate(signs), np.concatenate(rows)
-        target, n = self.reference.symbol_error_ratio, z.size
-        if np.count_nonzero(d < 0) / n >= target:
-            deepest = np.sort(d)[: max(1, int(target * n) + 1)]
-            worst = np.argsort(d)[: deepest.size]
-            return float(np.mean(deepest)), (sign[worst, None] * under[worst]).mean(axis=0)
-        sigma = self._noise_allowed(d, n)
-        weight = np.exp(-0.5 * (d / sigma) ** 2)
-        by_sigma = float(np.sum(weight * d)) / sigma
-        gradient = (weight * sign) @ under / by_sigma
-        return sigma, gradient
+    def _sigma(self, x: np.ndarray, w: np.ndarray) -> tuple[float, np.ndarray]:
+        """Largest noise behind the taps that keeps the error ratio of one histogram, and its gradient.
 
-    def _noise_allowed(self, d: np.ndarray, n: int) -> float:
-        """The sigma at which the mean of Q(d / sigma) over ``n`` decisions is the target; distances in bins of a 60th of sigma."""
-        width = self.oma / 2400
-        first = float(np.min(d))
-        counts = np.bincount(((d - first) / width).astype(np.int64)).astype(float)
-        centres = first + width * (np.arange(counts.size) + 0.5)
-        centres, counts = centres[counts > 0], counts[counts > 0] / n
-        target = self.reference.symbol_error_ratio
-        sigma, low, high = self.oma / 30, 0.0, self.oma
-        for _ in range(60):
-            ratio = float(counts @ q(centres / sigma))
-            low, high = (sigma, high) if ratio < target else (low, sigma)
-            slope = float(counts @ (centres * np.exp(-0.5 * (centres / sigma) ** 2))) / (np.sqrt(2 * np.pi) * sigma**2)
-            # Newton on the logarithm, kept inside the bracket
-            step = (np.log(target) - np.log(ratio)) * ratio / slope if slope > 0 and ratio > 0 else np.inf
-            after = sigma + step if low < sigma + step < high else (low + high) / 2
-            if abs(after - sigma) < 1e-9 * self.oma:
-                break
-            sigma = after
-        return float(after)
+        Negative where errors are too many without noise: the mean depth of the deepest ones. Distances to the thresholds are
+        taken in bins of a fortieth of that noise or less.
+        """
+        from dsp import kernels
 
-    def _adjustment(self, k: int, threshold: float, z: np.ndarray, symbols: np.ndarray) -> float:
-        """Move of a threshold to the middle between the levels beside it, within what the reference allows [W]."""
+        symbols, n = self.waveform.symbols, x.shape[0] * x.shape[1]
+        thresholds = self._thresholds(x, w)
+        place = (x, w, symbols, thresholds, -self.oma / 3, self.oma / 2000)
+        counts = kernels.threshold_histogram(*place, 1200)
+        centres = place[4] + place[5] * (np.arange(counts.size) + 0.5)
+        share, target = counts / n, self.reference.symbol_error_ratio
+        wrong = float(np.sum(share[centres < 0]))
+        if wrong >= target:
+            deep = np.cumsum(share) <= max(target, share[np.argmax(share > 0)])
+            total = float(np.sum(counts[deep]))
+            gradient = kernels.threshold_gradient(*place, deep.astype(float)) / total
+            return float(centres[deep] @ counts[deep]) / total, gradient
+        sigma = _noise_allowed(centres[counts > 0], share[counts > 0], target, self.oma)
+        weights = np.exp(-0.5 * (centres / sigma) ** 2)
+        by_sigma = float(counts @ (weights * centres)) / sigma
+        return sigma, kernels.threshold_gradient(*place, weights) / by_sigma
+
+    def _thresholds(self, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """Average power and a third of the amplitude to either side, moved towards the middle of the levels as far as allowed."""
+        thresholds = self.average + self.oma * np.array([-1 / 3, 0.0, 1 / 3])
         most = self.reference.threshold_adjust * self.oma
         if not most:
-            return 0.0
-        middle = (float(np.mean(z[symbols == k])) + float(np.mean(z[symbols == k + 1]))) / 2
-        return float(np.clip(middle - threshold, -most, most))
+            return thresholds
+        z = x @ w
+        means = np.array([float(np.mean(z[:, self.waveform.symbols == k])) for k in range(4)])
+        return thresholds + np.clip((means[1:] + means[:-1]) / 2 - thresholds, -most, most)
+
+
+def _noise_allowed(centres: np.ndarray, share: np.ndarray, target: float, scale: float) -> float:
+    """The sigma at which the sum of ``share`` times Q(centres / sigma) is ``target``: Newton on the logarithm in a bracket."""
+    sigma, low, high = scale / 30, 0.0, scale
+    for _ in range(60):
+        ratio = float(share @ q(centres / sigma))
+        low, high = (sigma, high) if ratio < target else (low, sigma)
+        slope = float(share @ (centres * np.exp(-0.5 * (centres / sigma) ** 2))) / (np.sqrt(2 * np.pi) * sigma**2)
+        step = (np.log(target) - np.log(ratio)) * ratio / slope if slope > 0 and ratio > 0 else np.inf
+        after = sigma + step if low < sigma + step < high else (low + high) / 2
+        if abs(after - sigma) < 1e-9 * scale:
+            return float(after)
+        sigma = after
+    return float(sigma)
 
 
 def _decimated(spectrum: np.ndarray, size: int, n: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The eye of somebody's own channel."""
+"""Somebody's own channel files: what is in them, and the eye behind them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,36 @@ import typer
 from experiments.console import Out, finish, progress, show
 
 commands = typer.Typer()
+
+
+@commands.command()
+def channel(
+    file: Annotated[list[Path], typer.Argument(help="Touchstone files (.s4p, .s2p, .sNp, .ts), or folders of them.")],
+    rate: Annotated[str | None, typer.Option(help="Lane rate of the pulse; by default the highest the data allow.")] = None,
+    ports: Annotated[
+        str | None, typer.Option(help="Port order in+,in-,out+,out-, counted from 1; by default found in the data.")
+    ] = None,
+    ieee370: Annotated[bool, typer.Option("--ieee370", help="Also the quality figures of IEEE 370 (scikit-rf).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print files, findings and failures as JSON; write nothing.")] = False,
+    out: Out = Path("out/channel"),
+) -> None:
+    """What is in a channel file: import report, losses, mode conversion, impedance profile, pulse."""
+    from experiments.studies import channel as study
+
+    with progress("channel") as report:
+        answer = study.run(file, rate, _port_map(ports), ieee370, report)
+    if as_json:
+        typer.echo(study.to_json(answer))
+    else:
+        columns = {
+            "name": "file", "kind": "kind", "f_max_ghz": "GHz", "delay_ns": "delay ns", "symbol_rate_gbd": "GBd",
+            "loss_at_nyquist_db": "loss dB", "pulse_peak_mv_per_v": "pulse mV/V", "impedance_left_ohm": "Z in",
+            "impedance_right_ohm": "Z out", "findings": "findings",
+        }  # fmt: skip
+        show(answer.tables["files"], columns, "Channel files")
+        finish(answer, out)
+    if answer.tables["failures"]:
+        raise typer.Exit(1)
 
 
 @commands.command()
