@@ -6,10 +6,10 @@ import sys
 
 import typer
 
-from experiments.commands import copper, files
+from experiments.commands import cluster, copper, files
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for group in (copper, files):
+for group in (copper, files, cluster):
     app.add_typer(group.commands)
 
 
