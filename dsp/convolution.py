@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 # Nanoseconds a multiply-add of the direct sum and a point-times-log2 of one FFT pair cost; only their ratio matters.
-_DIRECT_COST = 0.13
+_DIRECT_COST = 0.1
 _FFT_COST = 1.5
 # Below this many taps the direct sum wins at any block length.
 _DIRECT_TAPS = 96
@@ -85,7 +85,9 @@ def _direct(extended: np.ndarray, taps: np.ndarray) -> np.ndarray:
     if n == 0:
         return np.zeros((*extended.shape[:-1], 0))
     if extended.ndim == 1:
-        return np.convolve(extended, taps, "valid")
+        from dsp import kernels
+
+        return kernels.fir(extended, taps)
     y = np.zeros((*extended.shape[:-1], n))
     for k in range(taps.size):
         y += taps[k] * extended[..., taps.size - 1 - k : taps.size - 1 - k + n]

@@ -536,7 +536,7 @@ def receive(
     n_samples = 0
     n_decided = 0
     while (
-        n_samples + span <= out_at.size
+        n_samples + span <= out_phase.size
         and i + need < wave.size
         and (jittered == 0 or n_samples + span <= jitter.size)
         and (paced == 0 or n_samples + span <= pace.size)
@@ -776,6 +776,23 @@ def receive(
     values[2] = phase
     values[3] = rate
     return n_samples, n_decided
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def fir(extended: np.ndarray, taps: np.ndarray) -> np.ndarray:
+    """y[n] = sum_k taps[k] extended[n + n_taps - 1 - k], in pieces that stay in the nearest cache."""
+    n_taps = taps.size
+    n = extended.size - n_taps + 1
+    out = np.zeros(n)
+    for begin in range(0, n, 512):
+        size = min(512, n - begin)
+        piece = out[begin : begin + size]
+        for k in range(n_taps):
+            tap = taps[k]
+            window = extended[begin + n_taps - 1 - k : begin + n_taps - 1 - k + size]
+            for i in range(size):
+                piece[i] += tap * window[i]
+    return out
 
 
 @njit(nogil=True, cache=True)
@@ -1206,7 +1223,7 @@ def viterbi_pam4(
 
 @njit(nogil=True, cache=True)
 def best_groups(gain: np.ndarray, n_groups: int, width: int) -> np.ndarray:
-    """First places of up to ``n_groups`` disjoint windows of ``width`` that gather the most ``gain`` (n,); -1 where one is not used.
+    """First places of up to ``n_groups`` disjoint windows of ``width`` that gather the most ``gain`` (n,); -1: not used.
 
     Exact, by dynamic programming from the end; of equals the earliest.
     """
@@ -1297,7 +1314,8 @@ def bounded_taps(
     """Feedback taps relative to ``main`` for post-cursors ``h`` [n = 1, 2, ...]: fixed ones in limits, then floating groups.
 
     ``low``, ``high``: limits of the first taps; groups of ``width`` within +-``limit`` where they remove the most energy of the
-    rest of ``h`` (``greedy``: as the script finds them); taps from number ``tail`` (from 1, 0 none) on are scaled down to the root sum of squares ``rss``.
+    rest of ``h`` (``greedy``: as the script finds them); taps from number ``tail`` (from 1, 0 none) on are scaled down to the
+    root sum of squares ``rss``.
     """
     fixed = low.size
     b = np.zeros(h.size)
@@ -1331,7 +1349,7 @@ def search_dfe(
     n_groups: int, width: int, limit: float, greedy: bool, tail: int, rss: float, energy: np.ndarray, slopes: np.ndarray,
     mean_square: float, jitter: float, tx_noise: float, noise: float, crosstalk: np.ndarray, share: float, floor: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Figure of merit [dB] and sampling index of every transmitter setting ``taps`` (n, n_taps) for one CTLE; IEEE 802.3 93A.1.6.
+    """Figure of merit [dB] and sampling index of every transmitter setting ``taps`` (n, n_taps) for one CTLE; 93A.1.6.
 
     ``pulse``: samples at ``m`` a symbol, padded with zeros, its peak near ``centre``; ``before``: taps ahead of the main one.
     ``energy``, ``slopes`` (m, n_taps): sums over the symbols of x[n] x[n - k] at each phase, of the pulse and of its slope per
@@ -1380,10 +1398,10 @@ def search_dfe(
         moved = 0.0
         phase = place % m
         for k in range(n_taps):
-            for l in range(n_taps):
-                both = taps[s, k] * taps[s, l]
-                total += both * energy[phase, abs(k - l)]
-                moved += both * slopes[phase, abs(k - l)]
+            for j in range(n_taps):
+                both = taps[s, k] * taps[s, j]
+                total += both * energy[phase, abs(k - j)]
+                moved += both * slopes[phase, abs(k - j)]
         removable = 0.0
         for n in range(n_post):
             value = 0.0
@@ -1406,7 +1424,9 @@ def search_dfe(
 
 
 @njit(nogil=True, cache=True)
-def walk_settings(fom: np.ndarray, low_gain: np.ndarray, gain: np.ndarray, steps: np.ndarray, swept: np.ndarray, reach: int) -> int:
+def walk_settings(
+    fom: np.ndarray, low_gain: np.ndarray, gain: np.ndarray, steps: np.ndarray, swept: np.ndarray, reach: int
+) -> int:
     """Flat index of the setting the task force's search ends at; -1 where none has a finite figure of merit.
 
     ``fom`` (n_ctle, n_tx) in the order of its loops; ``gain``, ``low_gain`` (n_ctle,): step of g_DC and g_DC2; ``steps`` (n_tx,
@@ -1490,10 +1510,10 @@ def best_feedback(g0: float, g1: float, gb: float, n_feedback: int, low: float, 
 @njit(nogil=True, cache=True, fastmath=True)
 def bound_ffe(
     pulse: np.ndarray, centre: int, taps: np.ndarray, before: int, m: int, first: int, last: int, shape: np.ndarray,
-    signal: np.ndarray, jitter: np.ndarray, rest: np.ndarray, quantiser: float, n_large: int, cosine: np.ndarray, n_feedback: int,
-    low: float, high: float,
+    signal: np.ndarray, jitter: np.ndarray, rest: np.ndarray, quantiser: float, n_large: int, cosine: np.ndarray,
+    n_feedback: int, low: float, high: float,
 ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """Relative squared error that no receiver FFE can beat, (n_set, last - first + 1), and the index of each pulse's peak (n_set,).
+    """Relative squared error that no receiver FFE can beat, (n_set, n_phases), and the index of each pulse's peak (n_set,).
 
     A periodic FFE with as many taps as the spectra have points, without limits. ``shape`` (n_set, n_f): |H_ffe|^2; ``signal``,
     ``jitter``, ``rest`` (m, n_f): spectra by phase over half a period, the first two before the transmitter's taps.
@@ -1584,7 +1604,7 @@ def toeplitz_gram(lags: np.ndarray, h0: np.ndarray, hb: np.ndarray, work: np.nda
 def extend_factor(
     factor: np.ndarray, lags: np.ndarray, places: np.ndarray, start: int, n: int, h0: np.ndarray, hb: np.ndarray, y: np.ndarray
 ) -> None:
-    """Rows ``start`` .. n of the Cholesky factor of R[places, places], and of y = L^-1 [h0, hb] (n, 2); rows before are kept."""
+    """Rows ``start`` .. n of the Cholesky factor L of R[places, places] and of y = L^-1 [h0, hb] (n, 2); others are kept."""
     for i in range(start, n):
         y0 = h0[places[i]]
         y1 = hb[places[i]]
@@ -1710,11 +1730,11 @@ def ffe_lags(
     tx: np.ndarray, signal: np.ndarray, jitter: np.ndarray, rest: np.ndarray, transmitter: float, far: np.ndarray, n_w: int,
     lags: np.ndarray,
 ) -> float:  # fmt: skip
-    """First row of R = H'H + R_nn / sigma_X^2 without the quantiser, into ``lags`` (n_w,); returns that of the noise alone at lag 0.
+    """First row of R = H'H + R_nn / sigma_X^2 without the quantiser, into ``lags`` (n_w,); returns the noise at lag 0.
 
-    ``tx`` (n_taps,): autocorrelation of the transmitter's taps; ``signal``, ``jitter`` (n,): of the pulse and its jitter noise at
-    this phase; ``transmitter``: share of ``signal`` that is transmitter noise; ``far`` (n_agg, m, n): far-end aggressors by phase,
-    of which the one with the most power counts.
+    ``tx`` (n_taps,): autocorrelation of the transmitter's taps; ``signal``, ``jitter`` (n,): of the pulse and its jitter noise
+    at this phase; ``transmitter``: share of ``signal`` that is transmitter noise; ``far`` (n_agg, m, n): far-end aggressors by
+    phase, of which the one with the most power counts.
     """
     n_t = tx.size
     own = 0.0
@@ -1749,8 +1769,8 @@ def ffe_lags(
 def evaluate_ffe(
     entries: np.ndarray, pulses: np.ndarray, taps: np.ndarray, autos: np.ndarray, before: int, m: int, signal: np.ndarray,
     jitter: np.ndarray, rest: np.ndarray, transmitter: float, far: np.ndarray, quantiser: np.ndarray, n_large: int, n_w: int,
-    n_fixed: int, main: int, n_groups: int, width: int, limit: float, float_limit: float, n_feedback: int, low: float, high: float,
-    least: float, exact: bool,
+    n_fixed: int, main: int, n_groups: int, width: int, limit: float, float_limit: float, n_feedback: int, low: float,
+    high: float, least: float, exact: bool,
 ) -> np.ndarray:  # fmt: skip
     """Relative squared error of every entry (CTLE, transmitter setting, sampling index), (n,).
 
@@ -1860,3 +1880,94 @@ def threshold_gradient(
                 for j in range(x.shape[2]):
                     total[j] += amount * x[p, i, j]
     return total
+
+
+# --- coherent receiver (dsp.butterfly, dsp.carrier) ---
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def butterfly(
+    xr: np.ndarray, xi: np.ndarray, wr: np.ndarray, wi: np.ndarray, radii: np.ndarray, step: float, rows: int, out: np.ndarray
+) -> None:
+    """Adaptive 2x2 equaliser on two samples a symbol, y_i[k] = sum_jt w[i, j, t] x[j, 2 k + t]; taps change in place.
+
+    Error y (R - |y|^2) with the squared radius R of ``radii`` nearest in magnitude: one radius is the constant-modulus algorithm.
+    The first ``rows`` outputs adapt. ``out``: (2, n) complex.
+    """
+    n_taps = wr.shape[2]
+    middle = 0.5 * (np.sqrt(radii[1:]) + np.sqrt(radii[:-1]))
+    for k in range(out.shape[1]):
+        at = 2 * k
+        for i in range(2):
+            re = 0.0
+            im = 0.0
+            for j in range(2):
+                for t in range(n_taps):
+                    re += wr[i, j, t] * xr[j, at + t] - wi[i, j, t] * xi[j, at + t]
+                    im += wr[i, j, t] * xi[j, at + t] + wi[i, j, t] * xr[j, at + t]
+            out[i, k] = complex(re, im)
+            if i >= rows:
+                continue
+            size = re * re + im * im
+            ring = 0
+            for m in range(middle.size):
+                if size > middle[m] * middle[m]:
+                    ring = m + 1
+            gain = step * (radii[ring] - size)
+            gain = min(max(gain, -4 * step), 4 * step)
+            er = gain * re
+            ei = gain * im
+            for j in range(2):
+                for t in range(n_taps):
+                    wr[i, j, t] += er * xr[j, at + t] + ei * xi[j, at + t]
+                    wi[i, j, t] += ei * xr[j, at + t] - er * xi[j, at + t]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def blind_phase(yr: np.ndarray, yi: np.ndarray, n_side: int, spacing: float, n_angles: int, half: int, out: np.ndarray) -> None:
+    """Phase [rad] of each symbol to a multiple of pi/2, without jumps of more than pi/4, by trial of ``n_angles`` rotations.
+
+    Squared distances to the nearest point of a square constellation are summed over ``half`` symbols on either side; the angle
+    of least distance is interpolated by a parabola.
+    """
+    n = yr.size
+    width = 2 * half + 1
+    cosines = np.empty(n_angles)
+    sines = np.empty(n_angles)
+    for b in range(n_angles):
+        angle = 0.5 * math.pi * b / n_angles - 0.25 * math.pi
+        cosines[b] = math.cos(angle)
+        sines[b] = math.sin(angle)
+    ring = np.zeros((width, n_angles))
+    total = np.zeros(n_angles)
+    top = 0.5 * (n_side - 1)
+    scale = 1.0 / spacing
+    previous = 0.0
+    for k in range(n + half):
+        row = k % width
+        if k < n:
+            for b in range(n_angles):
+                re = scale * (yr[k] * cosines[b] + yi[k] * sines[b])
+                im = scale * (yi[k] * cosines[b] - yr[k] * sines[b])
+                dr = re - (min(max(math.floor(re + top + 0.5), 0.0), 2 * top) - top)
+                di = im - (min(max(math.floor(im + top + 0.5), 0.0), 2 * top) - top)
+                d = dr * dr + di * di
+                total[b] += d - ring[row, b]
+                ring[row, b] = d
+        else:
+            for b in range(n_angles):
+                total[b] -= ring[row, b]
+                ring[row, b] = 0.0
+        if k >= half:
+            best = 0
+            for b in range(1, n_angles):
+                if total[b] < total[best]:
+                    best = b
+            left = total[best - 1] if best > 0 else total[n_angles - 1]
+            right = total[best + 1] if best + 1 < n_angles else total[0]
+            bend = left - 2 * total[best] + right
+            place = best + (0.5 * (left - right) / bend if bend > 0 else 0.0)
+            angle = 0.5 * math.pi * place / n_angles - 0.25 * math.pi
+            angle += 0.5 * math.pi * math.floor((previous - angle) / (0.5 * math.pi) + 0.5)
+            out[k - half] = angle
+            previous = angle

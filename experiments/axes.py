@@ -31,7 +31,7 @@ def plain(value: Any, where: str) -> Scalar:
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
-    """One dimension: ``columns`` holds, by parameter, as many values each; ``units`` the unit of a parameter where it has one."""
+    """One dimension. ``columns``: by parameter, as many values each; ``units``: of the parameters that have one."""
 
     columns: tuple[tuple[str, tuple[Scalar, ...]], ...]
     units: tuple[tuple[str, str], ...] = ()
@@ -236,9 +236,7 @@ class Axes:
 
     def describe(self) -> dict[str, Any]:
         """The axes as plain data, from which `from_description` makes them again."""
-        return {
-            dim: {"columns": {n: list(v) for n, v in axis.columns}, "units": dict(axis.units)} for dim, axis in self.dims
-        }
+        return {dim: {"columns": {n: list(v) for n, v in axis.columns}, "units": dict(axis.units)} for dim, axis in self.dims}
 
 
 def from_description(table: Mapping[str, Any]) -> Axes:
@@ -253,6 +251,4 @@ def from_description(table: Mapping[str, Any]) -> Axes:
 
 def axes_of(given: Mapping[str, Axis | Values | Sequence[Any]]) -> Axes:
     """Axes by dimension name; a list stands for the parameter of that name."""
-    return Axes(
-        dims=tuple((dim, a if isinstance(a, Axis) else _axis({dim: _values(a)})) for dim, a in given.items())
-    )
+    return Axes(dims=tuple((dim, a if isinstance(a, Axis) else _axis({dim: _values(a)})) for dim, a in given.items()))

@@ -12,7 +12,14 @@ import typer
 if TYPE_CHECKING:
     from experiments.study import Answer, Progress, Row
 
-Out = Annotated[Path, typer.Option("--out", help="Folder for figures and tables.")]
+
+def _folder(path: Path) -> Path:
+    """Made at once: a folder that can't be written is an error before the work, not after it."""
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+Out = Annotated[Path, typer.Option("--out", help="Folder for figures and tables.", callback=_folder)]
 
 
 def show(rows: Sequence[Row], columns: dict[str, str], title: str) -> None:
@@ -20,18 +27,21 @@ def show(rows: Sequence[Row], columns: dict[str, str], title: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left")
+    console = Console()
+    roomy = console.width >= 100
+    table = Table(title=title, title_justify="left", padding=(0, 1 if roomy else 0), pad_edge=roomy)
     for key, heading in columns.items():
         numeric = all(isinstance(r.get(key), int | float) for r in rows)
-        table.add_column(heading, justify="right" if numeric else "left")
+        short = numeric or all(len(_text(r.get(key))) <= 12 for r in rows)
+        table.add_column(heading, justify="right" if numeric else "left", no_wrap=short, overflow="fold")
     for r in rows:
-        table.add_row(*[_text(r.get(key)) for key in columns])
-    Console().print(table)
+        table.add_row(*[_text(r.get(key), 5 if key.endswith("_gbd") else 2) for key in columns])
+    console.print(table)
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, digits: int = 2) -> str:
     if isinstance(value, float):
-        return f"{value:.3g}" if value and abs(value) < 1e-2 else f"{value:.2f}".rstrip("0").rstrip(".")
+        return f"{value:.3g}" if value and abs(value) < 1e-2 else f"{value:.{digits}f}".rstrip("0").rstrip(".")
     return "" if value is None else str(value)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
 from typing import TypeVar
 
 from experiments.study import Progress, silent
@@ -16,6 +17,8 @@ R = TypeVar("R")
 def run_all(work: Callable[[T], R], tasks: Sequence[T], progress: Progress = silent, workers: int | None = None) -> list[R]:
     """``[work(task) for task in tasks]`` by worker processes, as many as cores. Tasks and results must be picklable.
 
+    Workers start afresh: a script that calls this runs it under ``if __name__ == "__main__":``.
+
     The first failure ends the run: its exception is raised and what has not begun is dropped.
     """
     cores = os.cpu_count() or 1
@@ -26,7 +29,8 @@ def run_all(work: Callable[[T], R], tasks: Sequence[T], progress: Progress = sil
             results.append(work(task))
             progress(i + 1, len(tasks))
         return results
-    with ProcessPoolExecutor(count, initializer=_one_thread) as pool:
+    # spawned, not forked: the same everywhere, and safe beside the threads of numpy and of the progress display
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_one_thread) as pool:
         futures = [pool.submit(work, task) for task in tasks]
         try:
             for done, future in enumerate(as_completed(futures), start=1):
@@ -40,6 +44,8 @@ def run_all(work: Callable[[T], R], tasks: Sequence[T], progress: Progress = sil
 
 def _one_thread() -> None:
     """One thread of linear algebra per worker: the cores are already shared out, and idle threads would spin on them."""
+    import numpy as np  # noqa: F401  only what is loaded can be limited
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)

@@ -55,7 +55,7 @@ class Field:
         return self.dims, self.values.shape, tuple(digest(self.coords[d].tolist()) for d in self.dims)
 
 
-Record = dict[str, Scalar | None | Field]
+Record = dict[str, Scalar | Field | None]
 
 
 def record_of(returned: Any) -> Record:
@@ -103,8 +103,9 @@ def point_key(study: str, parameters: Mapping[str, Scalar]) -> str:
     return hashlib.sha256(f"{study}:{digest(parameters)}".encode()).hexdigest()[:32]
 
 
-def rng_of(seed: int, key: str) -> np.random.Generator:
+def rng_of(seed: int, parameters: Mapping[str, Scalar]) -> np.random.Generator:
     """The generator of a point: depends on the study's seed and the point's content alone."""
+    key = digest(parameters)
     return np.random.default_rng([seed, *(int(key[i : i + 8], 16) for i in range(0, 32, 8))])
 
 
@@ -113,16 +114,17 @@ def wants_rng(point: Point) -> bool:
     return "rng" in inspect.signature(point).parameters
 
 
-def name_of(point: Point) -> str:
+def name_of(point: Point, strict: bool = True) -> str:
     """What a point function is called in a description: its module and name, with the arguments it is bound to.
 
-    Raises ValueError where hidden values (a closure, an object without a content repr) would change the numbers unseen.
+    ``strict``: raise ValueError where hidden values (a closure, an object without a content repr) would change the numbers
+    unseen.
     """
     if isinstance(point, functools.partial):
         bound = {"args": [repr(a) for a in point.args], **{k: repr(v) for k, v in sorted(point.keywords.items())}}
-        text = f"{name_of(point.func)}{json.dumps(bound)}"
+        text = f"{name_of(point.func, strict)}{json.dumps(bound)}"
     elif inspect.isfunction(point):
-        if point.__closure__:
+        if point.__closure__ and strict:
             raise ValueError(
                 f"{point.__qualname__} takes values from around it, which its name does not tell: make them parameters "
                 "or bind them with functools.partial"
@@ -130,7 +132,7 @@ def name_of(point: Point) -> str:
         text = f"{point.__module__}.{point.__qualname__}"
     else:
         text = repr(point)
-    if " at 0x" in text:
+    if " at 0x" in text and strict:
         raise ValueError(f"the point function can't be told by its content: {text}; use a function or a frozen dataclass")
     return text
 
@@ -151,21 +153,18 @@ def source_of(point: Point) -> str:
 
 @functools.cache
 def _library() -> dict[str, str]:
-    """Versions that the numbers rest on; of our own packages the digest of all their source."""
-    import numba  # noqa: ICN001 - only its version
-    import scipy
+    """Versions that the numbers rest on; of the libraries the digest of all their source."""
+    from importlib.metadata import version
 
     root = Path(__file__).parent.parent
     total = hashlib.sha256()
-    for package in ("dsp", "channels", "serdes", "experiments"):
+    for package in ("dsp", "channels", "serdes"):
         for path in sorted((root / package).rglob("*")):
             if path.suffix in (".py", ".toml"):
                 total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
     return {
         "library": total.hexdigest()[:16],
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "numba": numba.__version__,
+        **{name: version(name) for name in ("numpy", "scipy", "numba")},
         "python": ".".join(map(str, sys.version_info[:2])),
     }
 

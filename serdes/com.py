@@ -1,8 +1,8 @@
 """Channel Operating Margin of IEEE 802.3: Annex 93A (802.3ck) and Annex 178A (P802.3dj), and why it is what it is.
 
-    >>> sheet = standard("802.3ck-kr")
-    >>> result = com(sheet, open_channel(sheet, "thru.s4p", fext=("fext.s4p",)))
-    >>> result.com_db, result.passes
+>>> sheet = standard("802.3ck-kr")
+>>> result = com(sheet, open_channel(sheet, "thru.s4p", fext=("fext.s4p",)))
+>>> result.com_db, result.passes
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from serdes.com_eye import Opening
 from serdes.com_loss import Losses, losses
 from serdes.com_mlsd import Mlsd, mlsd
 from serdes.com_noise import Law, bin_step, law, signal_amplitude, uniform
-from serdes.com_sheet import Case, Sheet
+from serdes.com_parts import Case
+from serdes.com_sheet import Sheet
 
 LOWEST = -100.0
 """COM [dB] where no setting finds a sampling point."""
@@ -84,7 +85,8 @@ class CaseResult:
             raise check.fail("CaseResult.scaled", "cause", "one of a case that has a setting", cause)
         check.one_of("CaseResult.scaled", "cause", cause, CAUSES)
         cursors = {
-            name: c * factor if name == cause or (cause == "XT" and name.startswith("XT")) else c for name, c in self.law.cursors.items()
+            name: c * factor if name == cause or (cause == "XT" and name.startswith("XT")) else c
+            for name, c in self.law.cursors.items()
         }
         variance = self.law.sigma**2
         if cause in ("TX", "N", "RJ"):
@@ -96,7 +98,10 @@ class CaseResult:
         return float(20 * np.log10(self.signal / self.scaled(cause, 0.0).quantile(self.sheet.DER_0)))
 
     def for_one_db(self, cause: str, more_db: float = 1.0) -> float | None:
-        """By how many dB the rms of one impairment must fall for ``more_db`` of COM, the equaliser as it is; None: not even gone."""
+        """By how many dB the rms of one impairment must fall for ``more_db`` of COM; None: its going would not do.
+
+        The equaliser stays as it is.
+        """
         from scipy.optimize import brentq
 
         here = self.scaled(cause, 1.0).quantile(self.sheet.DER_0)
@@ -111,7 +116,7 @@ class CaseResult:
         if self.law is None:
             return []
         sigmas, shares = self.sigmas, self.shares
-        rows = [
+        return [
             {
                 "cause": CAUSES[name], "symbol": name, "rms_mv": sigmas[name] * 1e3, "share": shares[name],
                 "com_without_db": self.without(name), "for_one_db": self.for_one_db(name),
@@ -119,7 +124,6 @@ class CaseResult:
             for name in sorted(CAUSES, key=lambda n: -sigmas[n])
             if sigmas[name] > 0
         ]  # fmt: skip
-        return rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -157,7 +161,8 @@ class ComResult:
         """All of it as plain numbers, for JSON."""
         out: dict[str, Any] = {
             "standard": self.sheet.name, "channel": self.channel, "passes": self.passes, "com_db": self.com_db,
-            "limit_db": self.sheet.COM_min, "findings": list(self.findings), "cases": [case_record(case) for case in self.cases],
+            "limit_db": self.sheet.COM_min, "findings": list(self.findings),
+            "cases": [case_record(case) for case in self.cases],
         }  # fmt: skip
         if self.losses is not None:
             out |= {
@@ -179,7 +184,8 @@ def case_record(case: CaseResult) -> dict[str, Any]:
     if e is None:
         return out
     out |= {
-        "fom_db": e.fom, "g_DC_db": e.g_DC, "g_DC2_db": e.g_DC2, "tx_taps": list(e.tx), "tx_main": e.before, "dfe_taps": list(e.feedback),
+        "fom_db": e.fom, "g_DC_db": e.g_DC, "g_DC2_db": e.g_DC2, "tx_taps": list(e.tx), "tx_main": e.before,
+        "dfe_taps": list(e.feedback),
         "ffe_taps": list(e.feed_forward), "ffe_main": e.n_precursors, "candidates": e.n_candidates, "evaluated": e.n_evaluated,
         "sigma_mv": {name: value * 1e3 for name, value in case.sigmas.items()}, "shares": case.shares,
     }  # fmt: skip
@@ -188,7 +194,9 @@ def case_record(case: CaseResult) -> dict[str, Any]:
     return out
 
 
-def com(sheet: Sheet, channel: ComChannel, cases: Sequence[str] | None = None, beside: bool = True, prune: bool = True) -> ComResult:
+def com(
+    sheet: Sheet, channel: ComChannel, cases: Sequence[str] | None = None, beside: bool = True, prune: bool = True
+) -> ComResult:
     """Channel Operating Margin of ``channel`` by the parameter set ``sheet``.
 
     ``cases``: names of test cases, all by default. ``beside``: also loss, ICN and ERL. ``prune`` False: solve every candidate

@@ -1,6 +1,7 @@
 """The paths of a COM channel: networks between packages, to impulse responses on the grid of the standard.
 
-The task force's script works on the frequencies of the file and carries the whole voltage transfer to the FFT grid; so does this.
+The task force's script works on the frequencies of the file and carries the whole voltage transfer to the FFT grid; so does
+this.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from channels.port_map import PortMap
 from channels.touchstone_data import Finding
 from dsp import check, filters
 from dsp.units import GHz
-from serdes.com_sheet import Case, Sheet
+from serdes.com_parts import Case
+from serdes.com_sheet import Sheet
 
 TRUNCATION = 1e-3
 """Impulse responses end after the last sample above this part of their peak."""
@@ -30,7 +32,7 @@ AMPLITUDES = {"thru": "A_v", "fext": "A_fe", "next": "A_ne"}
 
 @dataclass(frozen=True, kw_only=True)
 class ComChannel:
-    """What is between the packages (or host boards): the through path, far-end and near-end aggressors, as differential two-ports.
+    """What is between the packages (or host boards): through path, far-end and near-end aggressors, differential two-ports.
 
     Models or files, in any order of aggressors. An aggressor may also be a channel from its transmitter's circuit to the
     receiver's, packages included. ``findings``: what was noticed about files on the way in.
@@ -89,11 +91,13 @@ def _judge(sheet: Sheet, network: FileNetwork) -> list[Finding]:
         raise ValueError(f"{name}: {report.n_points} frequencies are too few for COM")
     if report.f_max < sheet.f_b / 2:
         raise ValueError(
-            f"{name}: data end at {report.f_max / GHz:g} GHz, below the Nyquist frequency {sheet.f_b / 2 / GHz:g} GHz of {sheet.name}"
+            f"{name}: data end at {report.f_max / GHz:g} GHz, below the Nyquist frequency"
+            f" {sheet.f_b / 2 / GHz:g} GHz of {sheet.name}"
         )
     if report.max_singular_value > NOT_PASSIVE:
         raise ValueError(
-            f"{name}: not passive, singular value {report.max_singular_value:.4g} at {report.max_singular_frequency / GHz:g} GHz"
+            f"{name}: not passive, singular value {report.max_singular_value:.4g}"
+            f" at {report.max_singular_frequency / GHz:g} GHz"
         )
     found = [
         Finding(f.code, f"{name}: {f.message}", f.severity)
@@ -104,7 +108,9 @@ def _judge(sheet: Sheet, network: FileNetwork) -> list[Finding]:
         text = f"{name}: data end at {report.f_max / GHz:g} GHz, below f_b = {sheet.f_b / GHz:g} GHz: the rest is extrapolated"
         found.append(Finding("below-full-band", text))
     if report.f_min > sheet.f_min * (1 + 1e-9):
-        found.append(Finding("late-start", f"{name}: data begin at {report.f_min / GHz:g} GHz, f_min is {sheet.f_min / GHz:g} GHz"))
+        found.append(
+            Finding("late-start", f"{name}: data begin at {report.f_min / GHz:g} GHz, f_min is {sheet.f_min / GHz:g} GHz")
+        )
     if report.f_step is not None and report.f_step > sheet.Delta_f * (1 + 1e-6):
         text = f"{name}: step {report.f_step / GHz:g} GHz, Delta_f is {sheet.Delta_f / GHz:g} GHz"
         found.append(Finding("wide-step", text, "info"))
@@ -116,7 +122,7 @@ def frequencies(sheet: Sheet, network: MultiPort | LinearChannel) -> np.ndarray:
     if isinstance(network, FileNetwork):
         f = network.data.frequency
         return f if f[0] == 0 else np.concatenate([[0.0], f])
-    return np.arange(int(round(sheet.f_b / sheet.Delta_f)) + 1) * sheet.Delta_f
+    return np.arange(round(sheet.f_b / sheet.Delta_f) + 1) * sheet.Delta_f
 
 
 def voltage_transfer(sheet: Sheet, case: Case, kind: str, network: MultiPort | LinearChannel) -> tuple[np.ndarray, np.ndarray]:

@@ -51,7 +51,12 @@ class Equalised:
 def ctle_transfer(sheet: Sheet, f: np.ndarray, g_DC: float, g_DC2: float) -> np.ndarray:
     """H_ctf (93A-22)."""
     made = filters.Ctle(
-        zero=sheet.f_z, pole1=sheet.f_p1, pole2=sheet.f_p2, low_frequency_pole=sheet.f_LF, gains_db=(g_DC,), low_gains_db=(g_DC2,)
+        zero=sheet.f_z,
+        pole1=sheet.f_p1,
+        pole2=sheet.f_p2,
+        low_frequency_pole=sheet.f_LF,
+        gains_db=(g_DC,),
+        low_gains_db=(g_DC2,),
     )
     return made.transfer(f, g_DC, g_DC2)
 
@@ -71,7 +76,7 @@ def padded(sheet: Sheet, pulse: np.ndarray) -> np.ndarray:
     return out
 
 
-def shifted(sheet: Sheet, pulse: np.ndarray, taps: Sequence[float], before: int) -> np.ndarray:
+def shifted(sheet: Sheet, pulse: np.ndarray, taps: Sequence[float] | np.ndarray, before: int) -> np.ndarray:
     """The pulse behind symbol-spaced taps, same length; what leaves it is lost, so pad first."""
     out = np.zeros(pulse.size)
     for k, c in enumerate(taps):
@@ -161,7 +166,7 @@ class CrosstalkPower:
 
 
 def feedback_taps(sheet: Sheet, cursors: np.ndarray, main: float) -> np.ndarray:
-    """b(1) .. of (93A-26) with floating groups and tail limit; ``cursors``: h(t_s + n T_b), n from 1, as many as the taps span."""
+    """b(1) .. of (93A-26) with floating groups and tail limit; ``cursors``: h(t_s + n T_b), n from 1 to the last tap."""
     from dsp import kernels
 
     return kernels.bounded_taps(
@@ -206,14 +211,14 @@ def figures(
 
 
 def search(sheet: Sheet, paths: Sequence[ComPath]) -> Equalised | None:
-    """The setting with the highest figure of merit (93A-36), of all or as `Sheet.Local_Search` walks; None: no sampling point."""
+    """The setting of the highest figure of merit (93A-36), of all or as `Local_Search` walks; None: no sampling point."""
     settings = sheet.ctle_settings
     fom, at = figures(sheet, paths, settings, prune=not sheet.Local_Search)
     best = _walked(sheet, settings, fom) if sheet.Local_Search else int(np.argmax(fom))
     if best < 0 or fom.flat[best] == -np.inf:
         return None
     c, s = divmod(best, fom.shape[1])
-    return equalise(sheet, paths, *settings[c], s, int(at[c, s]), fom.size)
+    return equalise(sheet, paths, settings[c], s, int(at[c, s]), fom.size)
 
 
 def _walked(sheet: Sheet, settings: Sequence[tuple[float, float]], fom: np.ndarray) -> int:
@@ -232,9 +237,10 @@ def _walked(sheet: Sheet, settings: Sequence[tuple[float, float]], fom: np.ndarr
 
 
 def equalise(
-    sheet: Sheet, paths: Sequence[ComPath], g_DC: float, g_DC2: float, which: int, at: int, n_candidates: int = 1
+    sheet: Sheet, paths: Sequence[ComPath], setting: tuple[float, float], which: int, at: int, n_candidates: int = 1
 ) -> Equalised:
-    """Everything about one setting: transmitter setting number ``which`` sampled at index ``at`` of the padded pulse."""
+    """Everything about one setting: CTLE ``setting``, transmitter's ``which`` sampled at index ``at`` of the padded pulse."""
+    g_DC, g_DC2 = setting
     taps, before = sheet.tx_settings
     row = taps[which]
     h = shifted(sheet, padded(sheet, pulse_behind_ctle(sheet, paths[0].impulse, g_DC, g_DC2)), row, before)

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,7 +41,7 @@ class Opening:
 
 
 def _at(sheet: Sheet, e: Equalised, offsets: np.ndarray) -> np.ndarray:
-    """Cursors of the through pulse at ``offsets`` [samples of M] from the sampling point, (n_offsets, n_ui), linearly interpolated."""
+    """Cursors of the through pulse at ``offsets`` [samples of M] from the sampling point, interpolated: (n_offsets, n_ui)."""
     index = np.arange(e.at % sheet.M + sheet.M, e.pulse.size - 2 * sheet.M, sheet.M)[None, :] + offsets[:, None]
     whole = np.floor(index).astype(int)
     part = index - whole
@@ -72,7 +72,9 @@ def opening(sheet: Sheet, e: Equalised, crosstalk: bool = True) -> Opening:
     density = eye_density(cursors, sheet.levels, sigma, voltage)
     tails = np.cumsum(density[:, ::-1], axis=1)[:, ::-1] * (voltage[1] - voltage[0])
     tails -= 0.5 * density * (voltage[1] - voltage[0])
-    weights = np.exp(-0.5 * (steps / sheet.samples_C2M / sheet.sigma_r) ** 2) if sheet.sigma_r > 0 else (steps == 0).astype(float)
+    weights = (
+        np.exp(-0.5 * (steps / sheet.samples_C2M / sheet.sigma_r) ** 2) if sheet.sigma_r > 0 else (steps == 0).astype(float)
+    )
     weights /= np.sum(weights)
 
     def beyond(y: np.ndarray, level: float, sign: float) -> np.ndarray:
@@ -85,13 +87,15 @@ def opening(sheet: Sheet, e: Equalised, crosstalk: bool = True) -> Opening:
     heights = []
     for low, high in zip(sheet.levels[:-1], sheet.levels[1:], strict=True):
         middle, half = signals[reach], 8 * spread
-        top = _crossing(lambda y, l=low: beyond(y, l, 1.0), low * middle - half, low * middle + half, sheet.DER_0)
-        bottom = -_crossing(lambda y, l=high: beyond(-y, l, -1.0), -high * middle - half, -high * middle + half, sheet.DER_0)
+        top = _crossing(lambda y, level=low: beyond(y, level, 1.0), low * middle - half, low * middle + half, sheet.DER_0)
+        bottom = -_crossing(
+            lambda y, level=high: beyond(-y, level, -1.0), -high * middle - half, -high * middle + half, sheet.DER_0
+        )
         heights.append(bottom - top)
     return Opening(height=min(heights), signal=signal_amplitude(sheet, e.main))
 
 
-def _crossing(tail, low: float, high: float, p: float) -> float:  # noqa: ANN001
+def _crossing(tail: Callable[[np.ndarray], np.ndarray], low: float, high: float, p: float) -> float:
     """Where a falling tail passes ``p``: grids refined about it, interpolated in the logarithm."""
     for _ in range(3):
         y = np.linspace(low, high, 65)
@@ -117,9 +121,12 @@ def search(sheet: Sheet, paths: Sequence[ComPath]) -> Equalised | None:
     best: tuple[tuple[bool, float], Equalised] | None = None
     for i in order:
         c, s = divmod(i, fom.shape[1])
-        e = equalise(sheet, paths[:1], *settings[c], s, int(at[c, s]), fom.size)
+        e = equalise(sheet, paths[:1], settings[c], s, int(at[c, s]), fom.size)
         seen = opening(sheet, e, crosstalk=False)
         rank = (seen.height > sheet.VEO_test, float(20 * np.log10(seen.signal / seen.noise)))
         if best is None or rank > best[0]:
-            best = rank, replace(equalise(sheet, paths, *settings[c], s, int(at[c, s]), fom.size), fom=rank[1], n_evaluated=len(order))
+            best = (
+                rank,
+                replace(equalise(sheet, paths, settings[c], s, int(at[c, s]), fom.size), fom=rank[1], n_evaluated=len(order)),
+            )
     return best[1] if best else None

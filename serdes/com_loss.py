@@ -20,7 +20,8 @@ _ERL_BIN = 1e-4
 @dataclass(frozen=True, kw_only=True)
 class Losses:
     """``insertion_loss_db`` and ``fitted_loss_db`` of the channel at the Nyquist frequency, ``die_to_die_db`` with packages,
-    ``deviation_db`` FOM_ILD [dB], ``crosstalk`` ICN [V], ``erl_db`` of the two ends (None where the set has no N)."""
+    ``deviation_db`` FOM_ILD [dB], ``crosstalk`` ICN [V], ``erl_db`` of the two ends (None where the set has no N).
+    """
 
     insertion_loss_db: float
     fitted_loss_db: float
@@ -113,11 +114,11 @@ def reflection_pulse(sheet: Sheet, f: np.ndarray, s11: np.ndarray) -> np.ndarray
         return np.zeros(sheet.M)
     held = np.cumsum(impulse_response(sheet, f, h))
     held[sheet.M :] -= held[: -sheet.M].copy()
-    return held[int(round(_TDR_DELAY * sheet.f_b * sheet.M)) :]
+    return held[round(_TDR_DELAY * sheet.f_b * sheet.M) :]
 
 
 def reflection_gate(sheet: Sheet, t: np.ndarray, fixture: float) -> np.ndarray:
-    """Weight of reflections against time [s] (93A.5.2): none in the fixture, G_rr G_loss up to N_bx + 1 UI behind it, then 1."""
+    """Weight of reflections against time [s] (93A.5.2): 0 in the fixture, G_rr G_loss to N_bx + 1 UI behind it, then 1."""
     span = (sheet.N_bx + 1) / sheet.f_b
     x = (t - fixture) * sheet.f_b
     gain = 10 ** (sheet.beta_x * (t - fixture - span) / 20) if sheet.N_bx else 1.0

@@ -48,7 +48,7 @@ def _script(sheet: Sheet, e: Equalised, law: Law) -> Mlsd:
 
 
 def added_noise(sheet: Sheet, e: Equalised, law: Law) -> float:
-    """g_an: how many times the receiver noise has to be added to raise the amplitude at DER_0 by ``Delta_COM`` (178A.1.10.1)."""
+    """g_an: how often the receiver noise is added to raise the amplitude at DER_0 by ``Delta_COM`` (178A.1.10.1)."""
     from scipy.optimize import brentq
 
     goal = law.quantile(sheet.DER_0) * 10 ** (sheet.Delta_COM / 20)

@@ -62,7 +62,7 @@ class Law:
                     wider[place : place + law.size] += law
                 law = wider / self.levels.size
             total = fftconvolve(total, law)
-        n = int(round(2 * float(q_inv(p)) * self.sigma / step))
+        n = round(2 * float(q_inv(p)) * self.sigma / step)
         if n > 0:
             bell = np.exp(-0.5 * (np.arange(-n, n + 1) * step / self.sigma) ** 2)
             total = fftconvolve(total, bell / np.sum(bell))

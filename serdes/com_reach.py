@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from channels.catalog import CABLES, CONNECTORS
-from channels.crosstalk import FarEndCrosstalk
+from channels.crosstalk import FarEndCrosstalk, NearEndCrosstalk
 from dsp import check
 from serdes.com import CaseResult, com_case
 from serdes.com_channel import ComChannel
-from serdes.com_sheet import Case, Sheet
+from serdes.com_parts import Case
+from serdes.com_sheet import Sheet
 from serdes.setups import setup
 
 DETECTORS = ("DFE", "MLSD")
@@ -25,7 +27,7 @@ def cable_channel(length: float, gauge: int = 26, hosts: tuple[str, str] = ("HN"
     wire = replace(CABLES[gauge].value, length=float(length))
     link = setup("224G").link(length, gauge, hosts)
     far = tuple(a.coupling for a in link.aggressors if isinstance(a.coupling, FarEndCrosstalk))
-    near = tuple(a.coupling for a in link.aggressors if not isinstance(a.coupling, FarEndCrosstalk))
+    near = tuple(a.coupling for a in link.aggressors if isinstance(a.coupling, NearEndCrosstalk))
     return ComChannel(
         thru=connector @ wire @ connector.flipped, fext=far if crosstalk else (), next=near if crosstalk else (),
         name=f"{length:g} m of {gauge} AWG",
@@ -36,7 +38,7 @@ def sparse(sheet: Sheet) -> Sheet:
     """The set with a search fit for a sweep: every other CTLE step, every fourth transmitter step, zero among them."""
 
     def every(values: tuple[float, ...], n: int) -> tuple[float, ...]:
-        step = min((abs(b - a) for a, b in zip(values[:-1], values[1:], strict=True)), default=0.0) * n
+        step = min((abs(b - a) for a, b in pairwise(values)), default=0.0) * n
         return tuple(v for v in values if step == 0 or abs(v / step - round(v / step)) < 1e-6)
 
     return replace(
@@ -47,8 +49,10 @@ def sparse(sheet: Sheet) -> Sheet:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComReach:
-    """``length`` [m] where COM meets the target; ``outcome`` "found", "too short" or "beyond bracket"; ``curve``: (length, COM with
-    the DFE, COM with the sequence detector) of every evaluation [m, dB, dB]."""
+    """``length`` [m] where COM meets the target; ``outcome`` "found", "too short" or "beyond bracket".
+
+    ``curve``: (length, COM with the DFE, COM with the sequence detector) of every evaluation [m, dB, dB].
+    """
 
     length: float
     outcome: str
@@ -56,7 +60,8 @@ class ComReach:
 
 
 def com_reach(
-    sheet: Sheet, case: Case, channel_at: Callable[[float], ComChannel], bracket: tuple[float, float] = (0.2, 6.0), detector: str = "DFE",
+    sheet: Sheet, case: Case, channel_at: Callable[[float], ComChannel], bracket: tuple[float, float] = (0.2, 6.0),
+    detector: str = "DFE",
     target_db: float | None = None, tolerance: float = 0.01, known: dict[float, CaseResult] | None = None,
 ) -> ComReach:  # fmt: skip
     """The length in ``bracket`` [m] where COM of ``channel_at(length)`` falls to ``target_db`` (the set's limit by default).

@@ -1,19 +1,20 @@
 """Parameter sets of the Channel Operating Margin, with the names of IEEE 802.3 Annexes 93A and 178A; values in SI.
 
 A set is TOML: printed numbers beside their unit and the clause they come from (see ``standards/802.3ck-kr.toml``), read by
-`standard` and `load`. The task force's spreadsheets come in through `serdes.com_workbook`.
+`com_standards.standard` and `com_standards.load`. The task force's spreadsheets come in through `serdes.com_workbook`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from channels.copper import Die, Package, StandardLine, Trace
+from channels.copper import Die, Package, Trace
 from dsp import check
+from serdes.com_parts import Case, End, Line
 
 MLSD_FORMS = ("none", "D3.3", "r4.50", "r4.50 U1")
 TX_NOISE = ("D3.3", "d0.2")
@@ -21,64 +22,6 @@ CROSSTALK = ("power sum", "worst phase")
 FLOATING = ("greedy", "best")
 PDF = ("exact", "bins")
 RECEIVER_FILTER = ("signal and noise", "noise")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """A kind of line of (93A-9): coefficients, and the impedance of each section in order. All SI, differential ohm."""
-
-    name: str
-    Z_c: tuple[float, ...]
-    gamma0: float = 0.0
-    a1: float
-    a2: float
-    tau: float
-
-    def __post_init__(self) -> None:
-        check.instance(self, "name", self.name, str)
-        check.numbers(self, "Z_c", self.Z_c, 1)
-        self.sections((0.0,) * len(self.Z_c))
-
-    def sections(self, lengths: tuple[float, ...]) -> tuple[StandardLine, ...]:
-        """The sections at ``lengths`` [m]; those of no length fall away."""
-        check.same_length(f"line {self.name}", ("z_p", lengths), ("Z_c", self.Z_c))
-        made = tuple(
-            StandardLine(length=z, impedance=zc, gamma0=self.gamma0, a1=self.a1, a2=self.a2, tau=self.tau)
-            for z, zc in zip(lengths, self.Z_c, strict=True)
-        )
-        return tuple(line for line in made if line.length > 0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class End:
-    """One end of a test case: which ``package`` line, its lengths ``z_p`` [m], and the length ``z_bp`` [m] of its host board."""
-
-    package: str
-    z_p: tuple[float, ...]
-    z_bp: float = 0.0
-
-    def __post_init__(self) -> None:
-        check.instance(self, "package", self.package, str)
-        check.numbers(self, "z_p", self.z_p)
-        for i, length in enumerate(self.z_p):
-            check.between(self, f"z_p[{i}]", length, 0, 1, "m", "was mm meant?")
-        check.between(self, "z_bp", self.z_bp, 0, 2, "m", "was mm meant?")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """A package test case: the transmitter, the receiver, and the transmitters of far-end and near-end aggressors."""
-
-    name: str
-    tx: End
-    rx: End
-    fext: End
-    next: End
-
-    def __post_init__(self) -> None:
-        check.instance(self, "name", self.name, str)
-        for field in ("tx", "rx", "fext", "next"):
-            check.instance(self, field, getattr(self, field), End)
 
 
 # name: unit, lowest and highest value allowed
@@ -114,12 +57,12 @@ class Sheet:
     receiver), each one value a die stage; ``C_b``, ``C_p``, ``R_d``: (transmitter, receiver). ``G_Qual``/``G2_Qual``: which
     g_DC go with which g_DC2, empty for all. ``N_fix`` 0: no receiver FFE, the fixed equaliser of Annex 93A; else the receiver
     of Annex 178A with ``N_fix`` taps, ``d_w`` of them before the main one, floating groups up to ``N_max``. ``S_tn``: which
-    definition of the transmitter noise spectrum, ``pdf``: the exact law or the bins of the script, ``crosstalk``: of sigma_XT in the search. ``mlsd``: form of the sequence
-    detector. ``H_r``: what the receiver filter acts on; the script leaves it out of the signal where it draws no spectra.
-    ``floating``: how groups of feedback taps are placed, as the script does or with the most energy removed.
-    ``sample_adjustment`` [samples]: sampling phases searched about the peak (Annex 178A). ``T_O`` 0: COM; else VEC
-    and VEO from a window of +-T_O with Gaussian weight ``sigma_r``. ``Local_Search``: 0 every setting; n: the task force's
-    search, which skips what is more than n steps from the best so far.
+    definition of the transmitter noise spectrum; ``crosstalk``: of sigma_XT in the search; ``pdf``: the exact law or the bins
+    of the script; ``mlsd``: form of the sequence detector; ``H_r``: what the receiver filter acts on (the script leaves it out
+    of the signal where it draws no spectra); ``floating``: how groups of feedback taps are placed, as the script does or with
+    the most energy removed. ``sample_adjustment`` [samples]: sampling phases searched about the peak (Annex 178A). ``T_O`` 0:
+    COM; else VEC and VEO from a window of +-T_O with Gaussian weight ``sigma_r``. ``Local_Search``: 0 every setting; n: the
+    task force's search, which skips what is more than n steps from the best so far.
     """
 
     name: str
@@ -212,8 +155,6 @@ class Sheet:
     Tukey: bool = True
     Local_Search: int = 0
 
-    most_candidates: ClassVar[int] = 50_000_000
-
     def __post_init__(self) -> None:
         for field in ("name", "title", "source"):
             check.instance(self, field, getattr(self, field), str)
@@ -231,7 +172,14 @@ class Sheet:
             check.numbers(self, field, getattr(self, field), 1)
             for value in getattr(self, field):
                 check.between(self, field, value, -60, 20, "dB")
-        for field, choices in (("S_tn", TX_NOISE), ("crosstalk", CROSSTALK), ("mlsd", MLSD_FORMS), ("floating", FLOATING), ("pdf", PDF), ("H_r", RECEIVER_FILTER)):
+        for field, choices in (
+            ("S_tn", TX_NOISE),
+            ("crosstalk", CROSSTALK),
+            ("mlsd", MLSD_FORMS),
+            ("floating", FLOATING),
+            ("pdf", PDF),
+            ("H_r", RECEIVER_FILTER),
+        ):
             check.one_of(self, field, getattr(self, field), choices)
         check.instance(self, "Tukey", self.Tukey, bool)
         self._check_network()

@@ -1,4 +1,4 @@
-"""The parameter sets in ``standards/*.toml``, and those of users: TOML with the standard's names, values beside unit and clause.
+"""The parameter sets in ``standards/*.toml``, and those of users: TOML with the standard's names, unit and clause beside.
 
 A value is ``[number, "unit", "clause"]``; without a unit it is SI. Numbers may be lists, or ranges "start:step:stop". ``base``
 names a set whose values hold where the file says nothing.
@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from dsp.units import GBd, GHz, V, fF, m, mm, mV, ns, ohm, pF, pH, ps
-from serdes.com_sheet import Case, End, Line, Sheet
+from serdes.com_parts import Case, End, Line
+from serdes.com_sheet import Sheet
 
 NAMES = (
     "802.3ck-kr", "802.3ck-cr", "802.3ck-c2c", "802.3ck-c2m", "802.3dj-kr", "802.3dj-cr", "802.3dj-c2c", "802.3dj-c2m",
@@ -38,7 +39,9 @@ def standard(name: str) -> Sheet:
     key = name.strip().lower()
     if key not in NAMES:
         near = difflib.get_close_matches(key, NAMES, 1, 0.4)
-        raise ValueError(f"unknown parameter set {name!r}" + (f", did you mean {near[0]!r}?" if near else f"; there are {', '.join(NAMES)}"))
+        raise ValueError(
+            f"unknown parameter set {name!r}" + (f", did you mean {near[0]!r}?" if near else f"; there are {', '.join(NAMES)}")
+        )
     text = resources.files("serdes.standards").joinpath(f"{key}.toml").read_text(encoding="utf-8")
     return from_toml(text, key)
 
@@ -100,7 +103,7 @@ def _number(value: Any, key: str) -> Any:
         if isinstance(item, bool):
             return item
         if isinstance(item, str) and _is_range(item):
-            from serdes.com_workbook import matlab
+            from serdes.com_keywords import matlab
 
             return tuple(x * unit for x in matlab(item).ravel().tolist())
         if isinstance(item, int | float):
@@ -131,7 +134,9 @@ def _end(row: dict[str, Any], where: str) -> End:
         if key not in known:
             raise _refuse(key, known, where)
     z_p = _number(row.get("z_p", []), "z_p")
-    return End(package=row.get("package", ""), z_p=tuple(float(z) for z in z_p), z_bp=float(_number(row.get("z_bp", 0.0), "z_bp")))
+    return End(
+        package=row.get("package", ""), z_p=tuple(float(z) for z in z_p), z_bp=float(_number(row.get("z_bp", 0.0), "z_bp"))
+    )
 
 
 def _case(row: dict[str, Any]) -> Case:
@@ -165,7 +170,9 @@ def _sheet(table: dict[str, Any], name: str) -> Sheet:
         elif key in _LISTS:
             values[key] = tuple(float(x) for x in value) if isinstance(value, tuple) else (float(value),)
         else:
-            values[key] = float(value) if isinstance(value, int) and not isinstance(value, bool) and key not in _WHOLE else value
+            values[key] = (
+                float(value) if isinstance(value, int) and not isinstance(value, bool) and key not in _WHOLE else value
+            )
     if "package" in table:
         values["packages"] = tuple(_line(row, row.get("name", "")) for row in table["package"])
     if "board" in table:
@@ -188,8 +195,11 @@ def _taps(given: dict[int, tuple[float, ...]], base: Sheet | None) -> dict[str, 
     """c_pre and c_post from the keys c(n), those of the base where a key is not given."""
     every = dict(given)
     if base is not None:
-        every = {k - len(base.c_pre): v for k, v in enumerate(base.c_pre)} | {k + 1: v for k, v in enumerate(base.c_post)} | given
+        every = (
+            {k - len(base.c_pre): v for k, v in enumerate(base.c_pre)} | {k + 1: v for k, v in enumerate(base.c_post)} | given
+        )
     first, last = min([0, *every]), max([0, *every])
     return {
-        "c_pre": tuple(every.get(n, (0.0,)) for n in range(first, 0)), "c_post": tuple(every.get(n, (0.0,)) for n in range(1, last + 1))
+        "c_pre": tuple(every.get(n, (0.0,)) for n in range(first, 0)), "c_post": tuple(every.get(n,
+        (0.0,)) for n in range(1, last + 1))
     }  # fmt: skip

@@ -22,9 +22,9 @@ from serdes.operating_point import OperatingPoint
 from serdes.source import SymbolState, moves_edges, send_symbols, start_symbols
 from serdes.spectra import LEAST
 
-TAIL = 1e-8
-"""Share of a pulse's energy that may be cut off: 80 dB below the signal."""
-NOISE_TAIL = 1e-7
+TAIL = 1e-7
+"""Share of a pulse's energy that may be cut off: 70 dB below the signal."""
+NOISE_TAIL = 1e-6
 """Share of the noise power that may be cut off with the ends of its shaping filter."""
 
 

@@ -143,7 +143,7 @@ def operating_point(link: Link, like: OperatingPoint | None = None) -> Operating
     sp = base if link.rx.ctle is None else base.filtered(link.rx.ctle.transfer(base.f, gain, low_gain))
     coarse = phases(link, sp, FINE)
     recovered = _recovered_phase(link, coarse)
-    offset = _least_error_phase(link, coarse) if recovered is None else recovered
+    offset = _best_phase(link, coarse)[0] / FINE if recovered is None else recovered
     ph = phases(link, sp, LEAST, shift=offset / link.symbol_rate)
     locks = recovered is not None or isinstance(link.rx.clock, IdealClock)
     return _settle(link, sp, ph, offset, gain, low_gain, locks)
@@ -205,7 +205,7 @@ def _best_gains(link: Link, base: Spectra, like: OperatingPoint | None) -> tuple
     def error(i: int, j: int) -> float:
         if (i, j) not in known:
             sp = thin.filtered(ctle.transfer(thin.f, gains[i], lows[j]))
-            known[i, j] = _least_error(link, phases(link, sp, COARSE))
+            known[i, j] = _best_phase(link, phases(link, sp, COARSE))[1]
         return known[i, j]
 
     here, step = (len(gains) // 2, len(lows) // 2), max(1, len(gains) // 4)
@@ -227,21 +227,23 @@ def _best_gains(link: Link, base: Spectra, like: OperatingPoint | None) -> tuple
             return gains[here[0]], lows[here[1]]
 
 
-def _least_error(link: Link, ph: Phases) -> float:
-    return float(np.min(_phase_errors(link, ph)))
+def _best_phase(link: Link, ph: Phases) -> tuple[int, float]:
+    """(phase, mean-square decision error) of least error.
 
-
-def _phase_errors(link: Link, ph: Phases) -> np.ndarray:
-    """Mean-square decision error at each phase, with the converter's range from its saddle-point quantile at the peak."""
+    The range of the converter depends on the phase: it is taken at the peak of the pulse first, then at the best phase found.
+    """
     mean_square = link.tx.constellation.mean_square
     total = ph.total_noise()
     mains = np.argmax(np.abs(ph.h), axis=1)
-    peaks = np.abs(ph.h[np.arange(len(mains)), mains])
-    if link.rx.converter is not None:
-        best = int(np.argmax(peaks))
-        signal = at_converter(link, ph.h[best], total[best, 0])
-        total[:, 0] += link.rx.converter.noise_variance(link.rx.converter.full_scale(signal, exact=False))
-    return link.rx.equalizer.errors(ph.h, mains, total, mean_square)
+    best = int(np.argmax(np.abs(ph.h[np.arange(len(mains)), mains])))
+    converter, quiet = link.rx.converter, total[:, 0].copy()
+    for _ in range(1 if converter is None else 2):
+        if converter is not None:
+            signal = at_converter(link, ph.h[best], quiet[best])
+            total[:, 0] = quiet + converter.noise_variance(converter.full_scale(signal, exact=False))
+        errors = link.rx.equalizer.errors(ph.h, mains, total, mean_square)
+        best = int(np.argmin(errors))
+    return best, float(errors[best])
 
 
 def _recovered_phase(link: Link, ph: Phases) -> float | None:
@@ -251,10 +253,6 @@ def _recovered_phase(link: Link, ph: Phases) -> float | None:
     peak = int(np.argmax(np.abs(wave)))
     phase = link.rx.clock.sampling_phase(wave * (np.sign(wave[peak]) or 1.0), n_phases)
     return None if phase is None else (peak / n_phases + phase) % 1
-
-
-def _least_error_phase(link: Link, ph: Phases) -> float:
-    return int(np.argmin(_phase_errors(link, ph))) / ph.h.shape[0]
 
 
 def at_converter(link: Link, h: np.ndarray, variance: float) -> Interference:

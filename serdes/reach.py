@@ -77,7 +77,10 @@ def settle(link: Link | RetimedLink, like: Sequence[OperatingPoint] | None = Non
     """Operating point of each segment of ``link``; ``like``: those of a similar link, which is faster."""
     segments = link.segments if isinstance(link, RetimedLink) else (link,)
     similar = like if like is not None and len(like) == len(segments) else (None,) * len(segments)
-    return tuple(operating_point(segment, like=near) for segment, near in zip(segments, similar, strict=True))
+    return tuple(
+        near if near is not None and near.link == segment else operating_point(segment, like=near)
+        for segment, near in zip(segments, similar, strict=True)
+    )
 
 
 def reach(

@@ -122,7 +122,7 @@ class SemiAnalytic:
         base = math.floor(passed.first)
         fine = passed.first - base
         if isinstance(link.rx.clock, IdealClock):
-            shifts = np.arange(-m, m + 1)
+            shifts = np.arange(-(m // 2) - 1, m // 2 + 2)
             errors = np.array([_Fit(passed, link, spacing, base + s, r, passed.y, _SEARCH).error for s in shifts])
             best = int(np.argmin(errors))
             fine = 0.0
@@ -163,7 +163,10 @@ class SemiAnalytic:
         gap = float(np.min(np.diff(link.tx.constellation.array)))
         rms = math.sqrt(sum(settled.variances.values()))
         late = (settled.at - settled.pass_.first) / self.samples_per_symbol
-        shown = replace(point, variances=settled.variances, phase_ui=point.phase_ui + late)
+        shown = replace(
+            point, variances=settled.variances, phase_ui=point.phase_ui + late,
+            sampling_time=point.sampling_time + late / link.symbol_rate,
+        )  # fmt: skip
         if self.taps_per_symbol == 1:
             taps = Taps(
                 feed_forward=tuple(settled.feed_forward.tolist()), n_precursors=settled.n_precursors,

@@ -51,22 +51,28 @@ NONE = "none"
 """How an absent value is written where the field's default is something else (TOML has no null)."""
 
 
-def to_dict(value: Any) -> Any:
-    """``value`` as dictionaries, lists, numbers and strings. Raises TypeError for what no record can hold."""
+def to_dict(value: Any, known_only: bool = True) -> Any:
+    """``value`` as dictionaries, lists, numbers and strings. Raises TypeError for what no record can hold.
+
+    ``known_only`` False also takes frozen classes of the user's own, by their full name: to be hashed, not to be read back.
+    """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         name = type(value).__name__
-        if TYPES.get(name) != type(value).__module__:
+        known = TYPES.get(name) == type(value).__module__
+        if not known and not known_only:
+            name = f"{type(value).__module__}.{type(value).__qualname__}"
+        elif not known:
             raise TypeError(f"{name} is not part of the link schema: {', '.join(sorted(TYPES))}")
         table: dict[str, Any] = {"type": name}
         for f in dataclasses.fields(value):
             item = getattr(value, f.name)
             if f.init and item is not None:
-                table[f.name] = to_dict(item)
+                table[f.name] = to_dict(item, known_only)
             elif f.init and f.default is not None:
                 table[f.name] = NONE
         return table
     if isinstance(value, tuple):
-        return [to_dict(item) for item in value]
+        return [to_dict(item, known_only) for item in value]
     if isinstance(value, bool | str):
         return value
     if isinstance(value, Integral):
@@ -124,7 +130,7 @@ def load(path: str | Path, kind: type | None = Link) -> Any:
 
 def content_hash(value: Any) -> str:
     """Sixteen hex digits that depend on the content alone: the same on any machine, for 2 and 2.0, in any key order."""
-    text = json.dumps(_canonical(to_dict(value)), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(_canonical(to_dict(value, known_only=False)), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

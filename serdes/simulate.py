@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from serdes.link import Link
+from serdes.semi_analytic import SemiAnalytic
 from serdes.statistical import Statistical
 
 if TYPE_CHECKING:
@@ -14,14 +15,14 @@ if TYPE_CHECKING:
     from serdes.time_domain import TimeDomain
 
 
-def simulate(link: Link, engine: Statistical | TimeDomain, rng: np.random.Generator | None = None) -> LinkResult:
+def simulate(link: Link, engine: Statistical | SemiAnalytic | TimeDomain, rng: np.random.Generator | None = None) -> LinkResult:
     """Run ``engine`` on ``link``.
 
     Only `TimeDomain` draws random numbers: it needs ``rng`` and nothing else may have one. Raises ValueError otherwise.
     """
-    if isinstance(engine, Statistical):
+    if isinstance(engine, Statistical | SemiAnalytic):
         if rng is not None:
-            raise ValueError("Statistical draws no random numbers: leave rng out")
+            raise ValueError(f"{type(engine).__name__} draws no random numbers: leave rng out")
         return engine.run(link)
     if rng is None:
         raise ValueError("TimeDomain needs rng, a numpy.random.Generator, for example numpy.random.default_rng(1)")

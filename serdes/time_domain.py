@@ -86,7 +86,9 @@ class TimeDomain:
         check.instance(self, "fused", self.fused, bool)
         check.instance(self, "lock", self.lock, LockDetector)
 
-    def run(self, link: Link, rng: np.random.Generator, progress: Progress | None = None) -> LinkResult:
+    def run(
+        self, link: Link, rng: np.random.Generator, progress: Progress | None = None, point: OperatingPoint | None = None
+    ) -> LinkResult:
         """Send, receive and count. ``progress(done, total)`` is called after each block, in symbols.
 
         A KeyboardInterrupt ends the run with what was counted, outcome "cancelled". A link that does not lock, align or open its

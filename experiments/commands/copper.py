@@ -37,14 +37,14 @@ def reach(
     with progress("reach") as report:
         answer = study.run(rate, tuple(gauge) if gauge else study.GAUGES, margin, report)
     columns = {
-        "rate": "rate", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
-        "accepted_m": "accepted m", "shipped_m": "shipped m", "loss_at_nyquist_db": "loss dB", "binding_cause": "binding cause",
-        "per_gpu_tb_per_s": "TB/s per GPU", "basis": "basis",
+        "lane": "lane", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
+        "accepted_m": "accepted", "shipped_m": "shipped", "loss_at_nyquist_db": "loss dB", "binding_cause": "ended by",
+        "per_gpu_tb_per_s": "TB/s",
     }  # fmt: skip
     show(answer.tables["reach"], columns, f"Reach of passive twinax, {margin:g} dB margin")
     columns = {
-        "cable": "cable", "rate": "rate", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
-        "shipped_m": "shipped m", "binding_cause": "binding cause", "basis": "basis",
+        "cable": "cable", "lane": "lane", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
+        "shipped_m": "shipped", "binding_cause": "ended by",
     }  # fmt: skip
     show(answer.tables["active"], columns, "Active cables: ACC has a linear redriver, AEC retimers at both ends")
     effects = {

@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "Does this channel meet the standard, by how much, and what stands in the way?"
-SHORT = {"ISI": "ISI", "XT": "crosstalk", "TX": "Tx noise", "N": "Rx noise", "RJ": "random jitter", "DD": "bounded jitter", "Q": "quantiser"}
+SHORT = {
+    "ISI": "ISI",
+    "XT": "crosstalk",
+    "TX": "Tx noise",
+    "N": "Rx noise",
+    "RJ": "random jitter",
+    "DD": "bounded jitter",
+    "Q": "quantiser",
+}
 
 
 def parameter_set(name: str) -> Sheet:
@@ -38,7 +46,8 @@ def parameter_set(name: str) -> Sheet:
 
 
 def run(
-    thru: Path, fext: Sequence[Path] = (), next_: Sequence[Path] = (), standard: str = "802.3ck-kr", cases: Sequence[str] | None = None,
+    thru: Path, fext: Sequence[Path] = (), next_: Sequence[Path] = (), standard: str = "802.3ck-kr",
+    cases: Sequence[str] | None = None,
     port_map: PortMap | None = None, progress: Progress = silent,
 ) -> Answer:  # fmt: skip
     """COM of Touchstone files by a parameter set; tables, figures and the record of all numbers."""
@@ -71,7 +80,11 @@ def answer(result: ComResult) -> Answer:
     tables: dict[str, list[dict[str, Any]]] = {"com": [summary(case) for case in result.cases]}
     for case in result.cases:
         tables[f"why_{case.case.name}"] = case.why()
-    figures = {f"com_{case.case.name}": (lambda case=case: draw(case, result.channel)) for case in result.cases if case.setting is not None}
+    figures = {
+        f"com_{case.case.name}": (lambda case=case: draw(case, result.channel))
+        for case in result.cases
+        if case.setting is not None
+    }
     text = json.dumps(result.record(), indent=1, default=_plain)
     return Answer(question=QUESTION, tables=tables, figures=figures, notes=notes(result), texts={"com.json": text + "\n"})
 
@@ -84,7 +97,8 @@ def summary(case: CaseResult) -> dict[str, Any]:
     """One row of the verdict table."""
     e = case.setting
     row: dict[str, Any] = {
-        "case": case.case.name, "verdict": "pass" if case.passes else "fail", "com_db": case.com_db, "mlsd_db": case.detector.gain_db,
+        "case": case.case.name, "verdict": "pass" if case.passes else "fail", "com_db": case.com_db,
+        "mlsd_db": case.detector.gain_db,
         "A_s_mv": case.signal / mV, "A_ni_mv": case.noise / mV,
     }  # fmt: skip
     if case.opening is not None:
@@ -109,7 +123,8 @@ def notes(result: ComResult) -> list[str]:
         verdict = f"{result.channel}: {'passes' if result.passes else 'fails'} {sheet.name}"
     else:
         margin = result.com_db - sheet.COM_min
-        verdict = f"{result.channel}: COM {result.com_db:.3f} dB, {'passes' if result.passes else 'fails'} {sheet.name} by {abs(margin):.3f} dB"
+        word = "passes" if result.passes else "fails"
+        verdict = f"{result.channel}: COM {result.com_db:.3f} dB, {word} {sheet.name} by {abs(margin):.3f} dB"
     out = [f"{verdict}; case {worst.case.name} decides"]
     rows = worst.why()
     if rows:
@@ -117,12 +132,14 @@ def notes(result: ComResult) -> list[str]:
         helps = [r for r in rows if r["for_one_db"] is not None]
         took = [f"{SHORT[r['symbol']]} by {r['for_one_db']:.1f} dB" for r in helps]
         out.append(
-            f"one more dB, the equaliser as it is, would take less {', or '.join(took)}" if took else "no single impairment is worth 1 dB"
+            f"one more dB, the equaliser as it is, would take less {', or '.join(took)}"
+            if took
+            else "no single impairment is worth 1 dB"
         )
     if result.losses is not None:
         here = result.losses
-        text = f"loss {here.insertion_loss_db:.2f} dB at Nyquist (fitted {here.fitted_loss_db:.2f}), FOM_ILD {here.deviation_db:.3f} dB"
-        text += f", ICN {here.crosstalk / mV:.3f} mV"
+        text = f"loss {here.insertion_loss_db:.2f} dB at Nyquist (fitted {here.fitted_loss_db:.2f})"
+        text += f", FOM_ILD {here.deviation_db:.3f} dB, ICN {here.crosstalk / mV:.3f} mV"
         if here.erl_db is not None:
             text += f", ERL of the bare channel {here.erl_db[0]:.2f} and {here.erl_db[1]:.2f} dB (limit {sheet.ERL_min:g})"
         out.append(text)
@@ -182,7 +199,12 @@ def _law(ax: Axes, case: CaseResult) -> None:
     ax.axhline(np.log10(case.sheet.DER_0), color="0.4", linewidth=0.9, linestyle="--", label=f"DER_0 = {case.sheet.DER_0:g}")
     ax.axvline(-case.noise / mV, color="#D55E00", linestyle="-.", label=f"-A_ni = {-case.noise / mV:.3f} mV")
     ax.axvline(-case.signal / mV, color="#009E73", label=f"-A_s = {-case.signal / mV:.3f} mV")
-    ax.set(xlabel="y [mV]", ylabel="log10 probability", title="Law of the noise", ylim=(max(np.log10(case.sheet.DER_0) * 2.5, -20), 0))
+    ax.set(
+        xlabel="y [mV]",
+        ylabel="log10 probability",
+        title="Law of the noise",
+        ylim=(max(np.log10(case.sheet.DER_0) * 2.5, -20), 0),
+    )
     ax.legend(loc="lower right")
 
 

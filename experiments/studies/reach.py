@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +14,10 @@ from dsp.units import TB, GBd, GHz, db, db_power
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
 from experiments.tiers import LANES_PER_GPU, TIERS, scale_up_bandwidth
+from serdes.bounds import bounds
 from serdes.link import Link
 from serdes.operating_point import operating_point
-from serdes.reach import Reach, reach
+from serdes.reach import Reach, Target, reach
 from serdes.setups import Setup, names, setup
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ BRACKET = (0.05, 40.0)
 LENGTHS = (0.1, 0.3, 0.7, 1.0, 1.4, 1.9, 2.5, 3.2, 4.2, 5.5, 7.2, 9.5, 12.5, 16.0)
 IDEAL: dict[str, Any] = {"tx.snr_db": None, "tx.jitter": Jitter(), "rx.converter": None}
 """The link without transmitter noise, jitter and converter."""
+IDEAL_TITLES = {
+    "ideal": "no Tx noise, jitter, converter",
+    "ideal, 100 taps": "the same with 100 taps",
+    "ideal, bound": "the same, infinite equaliser",
+}
 LONG: dict[str, Any] = {"rx.equalizer.n_taps": 100, "rx.equalizer.n_precursors": 30}
 """An equaliser long enough to leave no reflection behind."""
 
@@ -93,9 +99,10 @@ def solve(task: Task) -> dict[str, Any]:
         return link.vary(changes) if changes else link
 
     base = reach(link_at, target, BRACKET)
-    variants = {"ideal": reach(lambda x: link_at(x, IDEAL), target, BRACKET)}
+    variants, bound = {"ideal": reach(lambda x: link_at(x, IDEAL), target, BRACKET)}, {}
     if task.gauge == GAUGES[0]:
         variants["ideal, 100 taps"] = reach(lambda x: link_at(x, IDEAL | LONG), target, BRACKET)
+        bound = {"ideal, bound": (bound_reach(link_at, target), "found", "thermal")}
         for name, changes in definitions(s).items():
             variants[name] = reach(functools.partial(link_at, changes=changes), target, BRACKET)
     margins, like = [], base.point
@@ -105,9 +112,23 @@ def solve(task: Task) -> dict[str, Any]:
     return {
         "task": task,
         "row": _row(task, s, base, link_at(base.length)),
-        "variants": {name: (r.length, r.outcome, r.binding) for name, r in variants.items()},
+        "variants": {name: (r.length, r.outcome, r.binding) for name, r in variants.items()} | bound,
         "margins": margins,
     }
+
+
+def bound_reach(link_at: Callable[[float], Link], target: Target) -> float:
+    """Length [m] at which the infinite equaliser with ideal feedback (Salz) just meets ``target``.
+
+    Against thermal noise and crosstalk alone: no transmitter noise, jitter or converter.
+    """
+    from scipy.optimize import brentq
+
+    def excess(length: float) -> float:
+        link = link_at(length)
+        return bounds(link, tx_noise=False, jitter=False).salz_db - target.required_snr_db(link) - target.margin_db
+
+    return float(brentq(excess, *BRACKET, rtol=1e-3))
 
 
 def _row(task: Task, s: Setup, found: Reach, link: Link) -> dict[str, Any]:
@@ -115,9 +136,10 @@ def _row(task: Task, s: Setup, found: Reach, link: Link) -> dict[str, Any]:
     loss = -float(db(link.channel.transfer(np.array([s.symbol_rate / 2])))[0])
     shares = point.shares()
     return {
+        "lane": task.rate + ("" if s.verified else "*"),
         "rate": s.title,
         "symbol_rate_gbd": s.symbol_rate / GBd,
-        "hosts": "-".join(task.hosts) if task.hosts else "standard",
+        "hosts": "-".join(task.hosts) if task.hosts else "std",
         "gauge_awg": task.gauge,
         "reach_m": round(found.length, 3),
         "outcome": found.outcome,
@@ -141,9 +163,10 @@ def _active_row(task: Task, s: Setup, found: Reach) -> dict[str, Any]:
     return {
         "cable": task.kind,
         "what": ACTIVE[task.kind],
+        "lane": task.rate + ("" if s.verified else "*"),
         "rate": s.title,
         "symbol_rate_gbd": s.symbol_rate / GBd,
-        "hosts": "-".join(task.hosts) if task.hosts else "standard",
+        "hosts": "-".join(task.hosts) if task.hosts else "std",
         "gauge_awg": task.gauge,
         "reach_m": round(found.length, 3),
         "outcome": found.outcome,
@@ -188,7 +211,7 @@ def _effects(solved: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     for r in solved:
         base = r["row"]["reach_m"]
         for name, (length, outcome, binding) in r["variants"].items():
-            title = {"ideal": "no Tx noise, jitter, converter", "ideal, 100 taps": "the same with 100 taps"}.get(name, name)
+            title = IDEAL_TITLES.get(name, name)
             rows.append({
                 "link": r["task"].label, "gauge_awg": r["task"].gauge, "change": title, "reach_m": round(length, 3),
                 "ratio": round(length / base, 3), "outcome": outcome, "binding_cause": binding,
@@ -217,18 +240,19 @@ def _tier_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 def _notes(solved: Sequence[dict[str, Any]]) -> list[str]:
     notes = [
         "Reach: the longest cable whose slicer SNR exceeds what the detector error ratio needs by the margin.",
-        "Connectors, paddle cards and crosstalk levels are estimates; 25G and 50G parameters are recalled, not read.",
+        "Connectors, paddle cards and crosstalk levels are estimates; parameters of lanes marked * are recalled, not read.",
+        f"TB/s: what {LANES_PER_GPU} such lanes each way give one GPU, both directions summed.",
     ]
-    ideal = []
+    grown = []
     for r in solved:
         if r["task"].gauge == GAUGES[0] and r["row"]["outcome"] == "found":
-            short, long = (r["variants"][name][0] / r["row"]["reach_m"] for name in ("ideal", "ideal, 100 taps"))
-            ideal.append((r["task"], short, long))
-    if ideal:
-        listed = ", ".join(f"{task.label} {a:.2f} ({b:.2f})" for task, a, b in ideal)
+            parts = (r["variants"][name][0] / r["row"]["reach_m"] for name in ("ideal", "ideal, 100 taps", "ideal, bound"))
+            grown.append(f"{r['task'].label} " + " / ".join(f"{x:.2f}" for x in parts))
+    if grown:
         notes.append(
-            f"Without Tx noise, jitter and converter the reach grows by these factors (with 100 taps): {listed}. "
-            "With 22 taps the reflections they leave take over before the noise does."
+            "Without Tx noise, jitter and converter the reach grows by these factors, with 22 taps / 100 taps / the equaliser of "
+            f"infinite length: {', '.join(grown)}. With a finite equaliser thermal noise takes over: it is enhanced where an "
+            "infinite one with ideal feedback would not enhance it."
         )
     return notes
 
@@ -301,7 +325,7 @@ def _draw_bars(rows: Sequence[dict[str, Any]], active: Sequence[dict[str, Any]])
             )
         for kind, marker in (("ACC", "^"), ("AEC", "s")):
             ax.plot([], [], marker, color=plot.COLOURS[2], label=f"{kind}, {gauges[0]} AWG: {ACTIVE[kind]}")
-        ax.set_yticks(range(len(groups)), [f"{rate}, {hosts} hosts" for rate, hosts in groups])
+        ax.set_yticks(range(len(groups)), [f"{rate}, {hosts} hosts" if hosts != "std" else f"{rate}, standard hosts" for rate, hosts in groups])
         ax.invert_yaxis()
         ax.set(xlabel="reach [m]", title="Reach by error ratio with margin, and the cause that ends it")
         ax.set_xlim(0, 1.3 * max([r["reach_m"] for r in [*rows, *active]]) + 0.5)

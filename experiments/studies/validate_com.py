@@ -14,14 +14,17 @@ from experiments.study import Answer, Progress, silent
 from serdes import com_standards
 from serdes.com import CaseResult, com_case
 from serdes.com_channel import open_channel
+from serdes.com_keywords import from_keywords
 from serdes.com_sheet import Sheet
-from serdes.com_workbook import from_keywords
 
 QUESTION = "Does our COM agree with the task force's script?"
 ENVIRONMENT = "SERDES_REACH_REFERENCE_DATA"
 SCRIPT, INDEPENDENT = "IEEE COM r4.50", "PyChOpMarg 3.4.0"
-CONFIGS = {"KR sheet, full grid": "kr3ck", "krsmall": "kr_small_nofloat", "krsmall, FORCE_TR 0": "kr_small_nofloat", "krfix10": "kr_fix10",
-           "dj1, SNR_TX 30.947": "dj1snr", "dj12 + MLSE 1": "dj12_mlse", "dj12 + MLSE 1 + floating": "dj12_mlse_fl"}  # fmt: skip
+CONFIGS = {
+    "KR sheet, full grid": "kr3ck", "krsmall": "kr_small_nofloat", "krsmall, FORCE_TR 0": "kr_small_nofloat",
+    "krfix10": "kr_fix10",
+    "dj1, SNR_TX 30.947": "dj1snr", "dj12 + MLSE 1": "dj12_mlse", "dj12 + MLSE 1 + floating": "dj12_mlse_fl",
+}  # fmt: skip
 _DPO4, _CA, _SYNTH = "ck_backplane_dpo4in/DPO_4in_Meg7_", "ck_cable_ca19p75/CA_19p75dB_", "synthetic_224g/synth224_300mm_"
 _C2M = "ck_c2m_il14/C2M__Z100_IL14_WC_BOR_H_L_H_"
 CHANNELS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
@@ -63,7 +66,8 @@ def references(data: Path, slow: bool = True) -> Iterator[Reference]:
     rows = [row for row in book["results"] if row["channel"] in CHANNELS]
     # printed by the script's first run of the full sheet, result file not kept
     rows += [
-        {"channel": "DPO_10in thru only", "config": "KR sheet, full grid", "zp": zp, "COM": value} for zp, value in ((12, 6.143), (31, 5.224))
+        {"channel": "DPO_10in thru only", "config": "KR sheet, full grid", "zp": zp, "COM": value}
+        for zp, value in ((12, 6.143), (31, 5.224))
     ]
     for row in rows:
         if row["config"].endswith("full grid") and not slow:
@@ -85,7 +89,14 @@ def references(data: Path, slow: bool = True) -> Iterator[Reference]:
         ("D3.3 KR B1 synth300 thru", "B1", "synth224_300mm thru", (-2.0, 0.0)),
     ):
         row = next(r for r in book["pychopmarg_3_4_0"] if r["name"] == name)
-        found = {"COM": row["COM"], "COM_DFE": row["COM_DFE"], "FOM": row["FOM"], "As": row["As_mV"], "gDC": row["gDC"], "gDC2": row["gDC2"]}
+        found = {
+            "COM": row["COM"],
+            "COM_DFE": row["COM_DFE"],
+            "FOM": row["FOM"],
+            "As": row["As_mV"],
+            "gDC": row["gDC"],
+            "gDC2": row["gDC2"],
+        }
         yield Reference(
             tool=INDEPENDENT, channel=channel, config=f"D3.3 KR {case}, g_DC {' '.join(f'{g:g}' for g in gains)}",
             sheet=replace(draft, g_DC=gains), case=case, found=found,
@@ -103,7 +114,12 @@ def compare(data: Path, reference: Reference) -> dict[str, Any]:
 
 def row_of(reference: Reference, ours: CaseResult) -> dict[str, Any]:
     """One row of the table."""
-    row: dict[str, Any] = {"tool": reference.tool, "channel": reference.channel, "config": reference.config, "case": reference.case}
+    row: dict[str, Any] = {
+        "tool": reference.tool,
+        "channel": reference.channel,
+        "config": reference.config,
+        "case": reference.case,
+    }
     mine = {"COM": ours.com_db, "COM_DFE": ours.com_dfe_db, "As": ours.signal / mV}
     if ours.setting is not None:
         mine |= {"FOM": ours.setting.fom, "gDC": ours.setting.g_DC, "gDC2": ours.setting.g_DC2}
@@ -127,7 +143,7 @@ def run(data: Path | None = None, slow: bool = True, progress: Progress = silent
     worst = max(rows, key=lambda r: abs(r["difference_db"]))
     notes = [
         f"{len(rows)} runs; the largest difference is {worst['difference_db']:+.3f} dB ({worst['channel']}, {worst['config']})",
-        "the 802.3dj runs of the script left the receiver filter out of the signal (it drew no spectra), and so do ours of those sheets",
+        "the 802.3dj runs of the script left the receiver filter out of the signal, having drawn no spectra; so do ours",
         "its chip-to-module sheet has no FORCE_TR, so the script leaves the transition time out; the set 802.3ck-c2m has it",
     ]
     return Answer(question=QUESTION, tables={"com": rows}, figures={}, notes=notes)

@@ -1,0 +1,77 @@
+"""Where the points of a sweep are computed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from multiprocessing import active_children, get_context
+from typing import Any
+
+UNKNOWN_WORKERS = 32
+"""Chunks kept in flight for an executor that does not say how many workers it has."""
+
+
+class Here(Executor):
+    """An executor without workers: each task runs where it is submitted."""
+
+    _max_workers = 1
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Run ``fn`` now."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class Pool:
+    """The executor of a sweep: the caller's, or processes of our own that are started again when they die."""
+
+    def __init__(self, executor: Executor | None, n: int) -> None:
+        self.own = executor is None
+        self.alone = False
+        self.workers = min(os.cpu_count() or 1, n)
+        self.others = set(active_children())
+        self.executor = self._start() if executor is None else executor
+        known = getattr(self.executor, "_max_workers", None)
+        self.in_flight = 1 if isinstance(executor, Here) else 2 * known if isinstance(known, int) else UNKNOWN_WORKERS
+
+    def _start(self) -> ProcessPoolExecutor:
+        pool = ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"), initializer=worker_start)
+        try:
+            pool.submit(_ready).result()
+        except BrokenExecutor as error:
+            raise RuntimeError(
+                'worker processes can\'t start: a script that sweeps must do so under if __name__ == "__main__":'
+            ) from error
+        return pool
+
+    def restart(self) -> None:
+        """New workers in place of dead ones."""
+        self.executor.shutdown(wait=True)
+        self.executor = self._start()
+
+    def close(self, cancelled: bool) -> None:
+        """End workers of our own; at once when ``cancelled``."""
+        if not self.own:
+            return
+        self.executor.shutdown(wait=not cancelled, cancel_futures=True)
+        if cancelled:
+            for process in set(active_children()) - self.others:
+                process.terminate()
+
+
+def _ready() -> None:
+    """A task that shows whether workers can start."""
+
+
+def worker_start() -> None:
+    """Ctrl-C is for the driving process; one thread of linear algebra each, as the cores are shared out already."""
+    from threadpoolctl import threadpool_limits
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(1)

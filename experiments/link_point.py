@@ -1,0 +1,195 @@
+"""A link as a sweep point: parameters by path in, chosen results out."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dsp import check
+from dsp.units import db
+from experiments.records import Field
+from serdes.link import Link, suggestion
+from serdes.operating_point import operating_point
+from serdes.setups import Setup, setup
+from serdes.statistical import Statistical
+
+if TYPE_CHECKING:
+    from dsp.filters import Ctle
+    from serdes.result import LinkResult
+
+ENGINES = ("statistical", "counted")
+SETUP = "setup."
+OF_RECORD = {
+    "ser": "", "ber": "", "post_fec": "", "snr_db": "dB", "outcome": "", "reason": "", "locked": "", "sampling_phase_ui": "UI",
+    "ctle_gain_db": "dB", "ctle_low_gain_db": "dB", "main_cursor": "V", "symbol_rate": "Bd", "symbols": "", "symbol_errors": "",
+    "ser_low": "", "ser_high": "",
+}  # fmt: skip
+"""Outputs that are entries of a result's record, with their units. ``share_...`` (of the decision error) is one, too."""
+EXTRA = {"eye_height": "outer levels", "eye_width_ui": "UI", "loss_at_nyquist_db": "dB", "margin_db": "dB", "bathtub": ""}
+UNITS = {name: unit for name, unit in {**OF_RECORD, **EXTRA}.items() if unit}
+NEAR = 3
+"""Candidates of the equaliser's gains searched on either side of the expected ones."""
+_OF_EYE = ("eye_height", "eye_width_ui", "bathtub")
+
+
+def check_outputs(outputs: Sequence[str]) -> None:
+    """Raises ValueError for an output that does not exist, with the nearest that does."""
+    valid = [*OF_RECORD, *EXTRA]
+    for name in outputs:
+        if name not in valid and not str(name).startswith("share_"):
+            raise ValueError(f"outputs: unknown {name!r}{suggestion(str(name), valid)}")
+
+
+def setup_arguments(table: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a set-up's link, checked: rate, length, gauge, hosts ("HN-HH"), crosstalk."""
+    valid = {"rate", *(k for k in inspect.signature(Setup.link).parameters if k not in ("self", "cable", "extra"))}
+    for key in table:
+        if key not in valid:
+            raise ValueError(f"setup: unknown key {key!r}{suggestion(key, sorted(valid))}")
+    return dict(table)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkPoint:
+    """A point function: a base link changed by parameters, run, and the ``outputs`` asked for.
+
+    The base is a link, or, as ``setup`` (pairs of name and value), a lane rate with its cable. Parameters are paths into the
+    link ("rx.equalizer.n_taps"), or "setup.length" and the like. ``engine``: "statistical", or "counted" over ``n_symbols`` in
+    the time domain. ``error_ratio``: for eyes and margins, by default the lane rate's own.
+
+    The continuous-time equaliser's gains are searched around those of a link that differs from the base by the channel's
+    parameters alone: found once for all points of that channel, and the same whoever comes first. Where the best of them are
+    at the border of what was searched, the search starts anew over all candidates.
+    """
+
+    outputs: tuple[str, ...]
+    base: Link | None = None
+    setup: tuple[tuple[str, Any], ...] = ()
+    engine: str = "statistical"
+    n_symbols: int = 100_000
+    error_ratio: float | None = None
+
+    def __post_init__(self) -> None:
+        check_outputs(self.outputs)
+        check.one_of(self, "engine", self.engine, ENGINES)
+        check.count(self, "n_symbols", self.n_symbols, 1)
+        if (self.base is None) == (not self.setup):
+            raise ValueError("LinkPoint: needs either base or setup")
+        if self.error_ratio is not None:
+            check.between(self, "error_ratio", self.error_ratio, 1e-30, 0.4)
+        if self.error_ratio is None and not self.setup and {"margin_db", *_OF_EYE} & set(self.outputs):
+            raise ValueError("error_ratio: needed for eyes and margins of a link that is no set-up")
+
+    def link(self, parameters: Mapping[str, Any]) -> Link:
+        """The link at ``parameters``. Raises ValueError for a path that does not exist."""
+        inside = {k.removeprefix(SETUP): v for k, v in parameters.items() if k.startswith(SETUP)}
+        if inside and self.base is not None:
+            raise ValueError(f"{SETUP}{next(iter(inside))}: the file describes a whole link, not a set-up")
+        base = self.base or _link_of(tuple(sorted(setup_arguments({**dict(self.setup), **inside}).items())))
+        return base.vary({k: v for k, v in parameters.items() if not k.startswith(SETUP)})
+
+    def __call__(self, parameters: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+        """The outputs at ``parameters``; ``rng`` is for the counted engine alone."""
+        link = self.link(parameters)
+        if self.engine == "counted":
+            from serdes.time_domain import TimeDomain
+
+            return self._record(TimeDomain(n_symbols=self.n_symbols).run(link, rng))
+        engine = Statistical(eye=bool(set(_OF_EYE) & set(self.outputs)))
+        if link.rx.ctle is None:
+            return self._record(engine.run(link))
+        channel = tuple(sorted((k, v) for k, v in parameters.items() if k.startswith((SETUP, "channel", "symbol_rate"))))
+        near = _near(link.rx.ctle, *_gains(self, channel))
+        result = engine.run(replace(link, rx=replace(link.rx, ctle=near)))
+        point = result.operating_point
+        if _at_border(point.gain_db, near.gains_db, link.rx.ctle.gains_db) or _at_border(
+            point.low_gain_db, near.low_gains_db, link.rx.ctle.low_gains_db
+        ):
+            result = engine.run(link)
+        return self._record(result)
+
+    def _record(self, result: LinkResult) -> dict[str, Any]:
+        point = result.operating_point
+        known = _known(result)
+        row: dict[str, Any] = {name: known.get(name) for name in self.outputs if name not in EXTRA}
+        if "loss_at_nyquist_db" in self.outputs:
+            row["loss_at_nyquist_db"] = -float(db(result.link.channel.transfer(np.array([result.link.nyquist])))[0])
+        if "margin_db" in self.outputs:
+            from serdes.reach import Target
+
+            row["margin_db"] = Target(error_ratio=self._error_ratio(), margin_db=0).excess_db(point)
+        if set(_OF_EYE) & set(self.outputs):
+            row |= {k: v for k, v in self._eye(result).items() if k in self.outputs}
+        return row
+
+    def _eye(self, result: LinkResult) -> dict[str, Any]:
+        if not result.eyes:
+            phase = (np.arange(64) - 32) / 64
+            closed = Field(values=np.full(phase.size, np.nan), dims=("phase_ui",), coords={"phase_ui": phase})
+            return {"eye_height": 0.0, "eye_width_ui": 0.0, "bathtub": closed}
+        eye = result.eye
+        worst = min(eye.openings(max(self._error_ratio(), eye.floor)), key=lambda o: o.height)
+        error = np.max([eye.bathtub(k) for k in range(len(eye.levels) - 1)], axis=0)
+        bathtub = Field(values=error, dims=("phase_ui",), coords={"phase_ui": eye.time / eye.symbol_time})
+        return {"eye_height": worst.height, "eye_width_ui": worst.width_ui, "bathtub": bathtub}
+
+    def _error_ratio(self) -> float:
+        return self.error_ratio or setup(dict(self.setup)["rate"]).error_ratio
+
+
+def _known(result: LinkResult) -> dict[str, Any]:
+    """The entries of `LinkResult.record`, without the hash of the link, which costs more than all others."""
+    point, count = result.operating_point, result.symbols
+    row = {
+        "ser": result.ser, "ber": result.ber, "post_fec": result.post_fec, "snr_db": result.snr_db, "outcome": result.outcome,
+        "reason": result.reason, "locked": result.lock.locked, "sampling_phase_ui": point.phase_ui,
+        "ctle_gain_db": point.gain_db, "ctle_low_gain_db": point.low_gain_db, "main_cursor": point.main_cursor,
+        "symbol_rate": result.link.symbol_rate, **{f"share_{cause}": share for cause, share in point.shares().items()},
+    }  # fmt: skip
+    if count is not None:
+        low, high = count.interval()
+        row |= {"symbols": count.trials, "symbol_errors": count.errors, "ser_low": low, "ser_high": high}
+    return row
+
+
+@functools.lru_cache(maxsize=64)
+def _link_of(arguments: tuple[tuple[str, Any], ...]) -> Link:
+    given = dict(arguments)
+    s = setup(str(given.pop("rate", "112G")))
+    if isinstance(given.get("hosts"), str):
+        near, dash, far = given["hosts"].partition("-")
+        if not dash:
+            raise ValueError(f"setup.hosts must be two classes joined by a dash, for example HN-HH, got {given['hosts']!r}")
+        given["hosts"] = (near, far)
+    return s.link(**{"length": 1.0, **given})
+
+
+@functools.lru_cache(maxsize=64)
+def _gains(point: LinkPoint, channel: tuple[tuple[str, Any], ...]) -> tuple[float, float]:
+    settled = operating_point(point.link(dict(channel)))
+    return settled.gain_db, settled.low_gain_db
+
+
+def _near(ctle: Ctle, gain_db: float, low_gain_db: float) -> Ctle:
+    """``ctle`` with the candidates around a pair of gains, the pair in the middle unless it is near an end."""
+    return replace(
+        ctle, gains_db=_around(ctle.gains_db, gain_db, NEAR), low_gains_db=_around(ctle.low_gains_db, low_gain_db, NEAR)
+    )
+
+
+def _around(candidates: tuple[float, ...], best: float, steps: int) -> tuple[float, ...]:
+    ordered = sorted(candidates)
+    # The base may have candidates that this point, whose equaliser is itself varied, has not.
+    i = min(range(len(ordered)), key=lambda k: abs(ordered[k] - best))
+    return tuple(ordered[max(0, i - steps) : i + steps + 1])
+
+
+def _at_border(best: float, searched: tuple[float, ...], candidates: tuple[float, ...]) -> bool:
+    """Whether a better value may lie beyond what was searched."""
+    low, high = min(searched), max(searched)
+    return (best == low and low > min(candidates)) or (best == high and high < max(candidates))

@@ -1,0 +1,71 @@
+"""Square QAM in Gaussian noise: bit error ratio, what it needs, and the information that soft decisions carry."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dsp import check
+from dsp.constellation import Constellation, pam
+from dsp.distribution import q
+from dsp.units import from_db_power
+
+
+def rail(constellation: Constellation) -> Constellation:
+    """The pulse-amplitude modulation of one quadrature. ``ValueError`` unless ``constellation`` is a square of two."""
+    side = round(np.sqrt(constellation.n))
+    if constellation.is_real or side**2 != constellation.n:
+        raise check.fail("rail", "constellation", "square QAM", constellation.n)
+    return pam(side)
+
+
+def bit_error_ratio(snr_db: float, constellation: Constellation) -> float:
+    """Bit error ratio of Gray-labelled square QAM at ``snr_db``, every error counted with its bits.
+
+    16QAM: 3/4 Q(a) + 1/2 Q(3 a) - 1/4 Q(5 a), a^2 = SNR / 5 (K. Cho and D. Yoon, IEEE Transactions on Communications 50, 2002).
+    """
+    one = rail(constellation)
+    sigma = np.sqrt(one.mean_square / from_db_power(snr_db))
+    edges = np.concatenate(([-np.inf], one.thresholds, [np.inf]))
+    above = q((edges[None, :] - one.array[:, None]) / sigma)
+    share = above[:, :-1] - above[:, 1:]
+    return float(np.sum(share * one.bit_distance) / one.n / one.bits_per_symbol)
+
+
+def required_snr_db(ber: float, constellation: Constellation) -> float:
+    """SNR [dB] at which `bit_error_ratio` is ``ber``. ``ValueError`` unless it lies between 1e-15 and 0.3."""
+    from scipy.optimize import brentq
+
+    check.between("required_snr_db", "ber", ber, 1e-15, 0.3)
+    return float(brentq(lambda snr: np.log(bit_error_ratio(snr, constellation) / ber), -10, 60, xtol=1e-6))
+
+
+def mutual_information(values: np.ndarray, sent: np.ndarray, one: Constellation, sigma: float) -> float:
+    """Generalised mutual information of bitwise decoding [bit] a value of one quadrature (A. Alvarado et al., JLT 34, 2016).
+
+    ``values`` (n,): received, in units of ``one``; ``sent`` (n,): indices; ``sigma``: the standard deviation the decoder assumes.
+    """
+    metric = -((values[:, None] - one.array) ** 2) / (2 * sigma**2)
+    metric -= metric.max(axis=1, keepdims=True)
+    weight = np.exp(metric)
+    total = weight.sum(axis=1)
+    labels = np.array(one.labels)
+    lost = 0.0
+    for bit in range(one.label_bits):
+        ones = ((labels >> bit) & 1).astype(bool)
+        matching = np.where(ones[sent], weight[:, ones].sum(axis=1), weight[:, ~ones].sum(axis=1))
+        lost += float(np.mean(np.log2(total / np.maximum(matching, 1e-300))))
+    return one.label_bits - lost
+
+
+def gaussian_information(snr_db: float, constellation: Constellation) -> float:
+    """`mutual_information` of both quadratures [bit/symbol] in Gaussian noise, by quadrature of 64 points."""
+    one = rail(constellation)
+    sigma = float(np.sqrt(one.mean_square / from_db_power(snr_db)))
+    nodes, weights = np.polynomial.hermite_e.hermegauss(64)
+    lost = 0.0
+    for level in range(one.n):
+        each = [
+            one.label_bits - mutual_information(np.array([one.array[level] + sigma * x]), np.array([level]), one, sigma) for x in nodes
+        ]
+        lost += float(np.dot(weights, each) / weights.sum()) / one.n
+    return 2 * (one.label_bits - lost)
