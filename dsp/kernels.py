@@ -499,14 +499,15 @@ def receive(
     settings: samples per symbol, proportional and integral gain, converter step (0 for none) and full scale, modulus. modes:
     symbols per update, pre-cursors, further latency, detector (0 none, 1 Mueller-Muller, 2 Gardner, 3 bang-bang), whether there
     are jitter [UI], pace [UI beyond 1 to the next instant], noise [V] (with detectors 2 and 3 two values a symbol, the first half
-    a symbol earlier); whether positions are wanted.
+    a symbol earlier); whether positions are wanted;
+    samples needed beyond the first instant of an update.
     Changed in place, the state: counts (position in ``wave``, samples taken, pointer into late, stage, 1 once taps ran away),
     values (fraction of the position, integrator, phase, phase per symbol now), taps, levels, ``line`` (last samples), ``between``
     (those half way before them), ``past`` (last decided levels), all oldest first, ``late`` (timing errors). ``known``: true indices of the next decisions, 255 where
     there is none. Out: by sample position and phase [UI], by decision the equalised sample and the index.
     """
     samples_per_symbol, proportional, integral, step, full_scale, modulus = settings
-    span, n_pre, latency, detector, jittered, paced, noisy, traced = modes
+    span, n_pre, latency, detector, jittered, paced, noisy, traced, need = modes
     i, taken, r, stage, lost = counts
     fraction, drift, phase, rate = values
     n_ffe, n_dfe, n_line, n_past, n_levels, n_lanes = ffe.size, dfe.size, line.size, past.size, levels.size, lanes.shape[0]
@@ -516,7 +517,6 @@ def receive(
     packed = np.empty(span, np.int64)
     half = 0.5 * samples_per_symbol
     fine = 0.0 if step == 0.0 else 1.0 / step
-    need = int(math.ceil(1.03 * span * samples_per_symbol + 2.0 * samples_per_symbol)) + 8
     room = max(span, 256)
     xs = np.empty(n_line + room)
     middles = np.empty(n_line + room)

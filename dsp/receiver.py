@@ -117,7 +117,7 @@ class ReceiverLoop:
     @property
     def ahead(self) -> int:
         """Samples that must be there beyond the instants of an update: a displacement of 1 UI, half an eye, the taps."""
-        return math.ceil((1.03 * self.update + 2.0) * self.samples_per_symbol) + timing.N_TAPS
+        return math.ceil((1.03 * (self.update - 1) + 2.0) * self.samples_per_symbol) + timing.N_TAPS
 
     @property
     def lead(self) -> int:
@@ -246,7 +246,7 @@ def step(
     settings = (loop.samples_per_symbol, *loop.timing_gains, loop.converter_step, loop.full_scale, modulus)
     modes = (
         loop.update, loop.taps.n_precursors, loop.latency, DETECTORS.index(loop.detector) if loop.closed else 0,
-        loop.jittered, loop.paced, loop.noisy, loop.traced,
+        loop.jittered, loop.paced, loop.noisy, loop.traced, loop.ahead,
     )  # fmt: skip
     most = RUNAWAY * max(float(np.sum(np.abs(loop.taps.feed_forward))), 1e-300)
     limits = (*loop.feedback_limits, 1e300 if loop.tap_limit is None else loop.tap_limit, most)

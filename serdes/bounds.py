@@ -12,7 +12,7 @@ import numpy as np
 
 from dsp.units import db_power
 from serdes.link import Link
-from serdes.spectra import WINDOW, Spectra, spectra
+from serdes.spectra import BAND, WINDOW, spectra
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,30 +33,31 @@ def bounds(link: Link, tx_noise: bool = True, crosstalk: bool = True, jitter: bo
     """The limits of ``link`` with the impairments asked for; thermal noise always counts, the converter never.
 
     Transmitter noise and jitter pass through the same channel as the signal, so they cap R(f) whatever the receiver does:
-    1/R grows by their ratio to the signal. Crosstalk adds to the noise density. CTLE and transmit taps do not matter.
+    1/R grows by their ratio to the signal. Jitter counts as slow: a common displacement makes an error with the spectrum of the
+    derivative, one direction among the aliases of each frequency, which a receiver with enough bandwidth can partly avoid.
+    Crosstalk counts as stationary noise. CTLE and transmit taps do not matter.
     """
-    return _bounds_of(spectra(link), link, tx_noise, crosstalk, jitter)
-
-
-def _bounds_of(sp: Spectra, link: Link, tx_noise: bool, crosstalk: bool, jitter: bool) -> Bounds:
+    sp = spectra(link)
     mean_square = link.tx.constellation.mean_square
     noise = sp.noise / 2
     if crosstalk:
-        for a in sp.aggressors:
-            noise = noise + mean_square * np.abs(a) ** 2 * sp.symbol_rate
-    floor = noise.max() * 1e-12 if noise.max() > 0 else np.finfo(float).tiny
+        for a, aggressor in zip(sp.aggressors, link.aggressors, strict=True):
+            noise = noise + aggressor.tx.constellation.mean_square * np.abs(a) ** 2 * sp.symbol_rate
     signal = mean_square * np.abs(sp.pulse) ** 2 * sp.symbol_rate
-    ratio = _fold_sum(signal / np.maximum(noise, floor))
+    floor = max(noise.max() * 1e-12, signal.max() * 1e-30, np.finfo(float).tiny)  # keeps the noiseless case finite
+    density = signal / np.maximum(noise, floor)
+    aliases, f_relative = _aliases(density)
+    ratio = aliases.sum(axis=0)
+    if jitter:
+        # h* (S + v d d*)^-1 h with d = f T h, by the Sherman-Morrison formula in a form that does not cancel
+        v = (2 * np.pi) ** 2 * (link.tx.jitter.variance_ui2 + link.rx.jitter.variance_ui2)
+        pairs = [(i, k) for i in range(len(aliases)) for k in range(i)]
+        apart = sum(aliases[i] * aliases[k] * (f_relative[i] - f_relative[k]) ** 2 for i, k in pairs)
+        ratio = (ratio + v * apart) / (1 + v * np.sum(f_relative**2 * aliases, axis=0))
     with np.errstate(divide="ignore"):
         inverse = 1 / ratio  # infinite where nothing arrives
     if tx_noise and link.tx.snr_db is not None:
         inverse = inverse + 10 ** (-link.tx.snr_db / 10) / mean_square
-    if jitter:
-        # Slow displacement: the error has the derivative's spectrum (2 pi f T)^2, taken within the first Nyquist band.
-        f_relative = np.arange(WINDOW) / WINDOW
-        f_relative = np.minimum(f_relative, 1 - f_relative)
-        variance = link.tx.jitter.variance_ui2 + link.rx.jitter.variance_ui2
-        inverse = inverse + variance * (2 * np.pi * f_relative) ** 2
     r = 1 / inverse
     return Bounds(
         matched_filter_db=float(db_power(np.mean(r))),
@@ -66,9 +67,10 @@ def _bounds_of(sp: Spectra, link: Link, tx_noise: bool, crosstalk: bool, jitter:
     )
 
 
-def _fold_sum(density: np.ndarray) -> np.ndarray:
-    """Sum over aliases of a density of positive frequencies, on the whole circle 0 ... symbol rate, shape (WINDOW,)."""
-    n = density.size - 1
-    both = np.concatenate([density, density[n - 1 : 0 : -1]])  # 0 ... +B, -B ... 0
-    index = np.concatenate([np.arange(n + 1), np.arange(-(n - 1), 0)]) % WINDOW
-    return np.bincount(index, weights=both, minlength=WINDOW)
+def _aliases(density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An even density, given at positive frequencies up to `BAND` symbol rates, alias by alias: values and f T.
+
+    Both of shape (2 BAND, WINDOW): row by row the stretches of one symbol rate from -BAND on.
+    """
+    k = np.arange(-BAND * WINDOW, BAND * WINDOW)
+    return density[np.abs(k)].reshape(2 * BAND, WINDOW), (k / WINDOW).reshape(2 * BAND, WINDOW)

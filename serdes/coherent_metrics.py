@@ -18,6 +18,14 @@ def rail(constellation: Constellation) -> Constellation:
     return pam(side)
 
 
+def nearest(values: np.ndarray, constellation: Constellation) -> np.ndarray:
+    """Index of the nearest point of square QAM for ``values`` in units of mean power 1."""
+    side = rail(constellation).n
+    scale = np.sqrt(constellation.mean_square) * (side - 1) / 2
+    parts = [np.clip(np.rint(scale * v + (side - 1) / 2), 0, side - 1).astype(np.intp) for v in (values.real, values.imag)]
+    return parts[0] * side + parts[1]
+
+
 def bit_error_ratio(snr_db: float, constellation: Constellation) -> float:
     """Bit error ratio of Gray-labelled square QAM at ``snr_db``, every error counted with its bits.
 

@@ -84,14 +84,13 @@ def opening(sheet: Sheet, e: Equalised, crosstalk: bool = True) -> Opening:
             total += weights[j] * np.interp(sign * (y - level * signals[j]), voltage, tails[j], left=1.0, right=0.0)
         return total
 
-    heights = []
-    for low, high in zip(sheet.levels[:-1], sheet.levels[1:], strict=True):
-        middle, half = signals[reach], 8 * spread
-        top = _crossing(lambda y, level=low: beyond(y, level, 1.0), low * middle - half, low * middle + half, sheet.DER_0)
-        bottom = -_crossing(
-            lambda y, level=high: beyond(-y, level, -1.0), -high * middle - half, -high * middle + half, sheet.DER_0
-        )
-        heights.append(bottom - top)
+    def past(level: float, sign: float) -> float:
+        """How far beyond 0 the histogram of ``level`` reaches with DER_0, upwards or downwards."""
+        centre = sign * level * signals[reach]
+        return _crossing(lambda y: beyond(sign * y, level, sign), centre - 8 * spread, centre + 8 * spread, sheet.DER_0)
+
+    pairs = zip(sheet.levels[:-1], sheet.levels[1:], strict=True)
+    heights = [-past(float(high), -1.0) - past(float(low), 1.0) for low, high in pairs]
     return Opening(height=min(heights), signal=signal_amplitude(sheet, e.main))
 
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from dsp import check
 from serdes.link import Link, RetimedLink
 from serdes.metrics import required_snr_db, symbol_error_ratio
 from serdes.operating_point import OperatingPoint, operating_point
 
+STEPS = 9
+"""Lengths looked at on the way from the longest to the shortest."""
 LOWEST = -100.0
 """Excess [dB] reported where no signal arrives at all."""
 
@@ -88,8 +92,9 @@ def reach(
 ) -> Reach:
     """Find the length in ``bracket`` [m] at which ``link_at(length)`` just meets ``target``.
 
-    By Brent's method, to ``tolerance`` of the length. An unreachable target is an outcome with its reason. Raises ValueError
-    for a bracket that is not rising from 0.
+    The last length that meets it, in case the margin is not monotone in length: among `STEPS` lengths from long to short the
+    first that holds, then Brent's method between it and the next, to ``tolerance``. An unreachable target is an outcome with
+    its reason. Raises ValueError for a bracket that is not rising from 0.
     """
     low, high = bracket
     if not 0 <= low < high:
@@ -105,20 +110,21 @@ def reach(
     def found(length: float, outcome: str, reason: str) -> Reach:
         return Reach(length=length, outcome=outcome, reason=reason, points=seen[length], evaluations=len(seen))
 
-    missed = -excess(low)
-    if missed > 0:
-        cause = min(seen[low], key=lambda p: p.snr_db).binding
-        return found(
-            low, "too short", f"the target is missed by {missed:.2f} dB at the shortest length, {low:g} m, most by {cause}"
-        )
-    spare = excess(high)
-    if spare >= 0:
-        return found(
-            high, "beyond bracket", f"the target is still met with {spare:.2f} dB to spare at the longest length, {high:g} m"
-        )
+    ladder = np.geomspace(max(low, 1e-3 * high), high, STEPS)
+    ladder[0], ladder[-1] = low, high
+    holds = next((i for i in reversed(range(STEPS)) if excess(ladder[i]) >= 0), None)
+    if holds is None:
+        best = max(ladder, key=excess)
+        cause = min(seen[best], key=lambda p: p.snr_db).binding
+        text = f"the target is missed at every length, by {-excess(best):.2f} dB at {best:g} m, most by {cause}"
+        return found(low, "too short", text)
+    if holds == STEPS - 1:
+        text = f"the target is still met with {excess(high):.2f} dB to spare at the longest length, {high:g} m"
+        return found(high, "beyond bracket", text)
     from scipy.optimize import brentq
 
-    length = float(brentq(excess, low, high, xtol=tolerance * 0.1, rtol=tolerance))
+    length = float(brentq(excess, ladder[holds], ladder[holds + 1], xtol=tolerance * 0.1, rtol=tolerance))
     excess(length)
-    cause = min(seen[length], key=lambda p: p.snr_db).binding
-    return found(length, "found", f"beyond it {cause} takes the margin")
+    point = min(seen[length], key=lambda p: p.snr_db)
+    share = 100 * point.shares()[point.binding]
+    return found(length, "found", f"the margin is used up; the largest share of the error is {point.binding}, {share:.0f} %")

@@ -110,7 +110,11 @@ class Setup:
         return RetimedLink(segments=tuple(self._between(a, b, crosstalk) for a, b in routes), fec=self.fec)
 
     def redriven(self, length: float, gauge: int = 26, hosts: tuple[str, str] | None = None, crosstalk: bool = True) -> Link:
-        """An active copper cable: a linear redriver in the connector at the receiver's end; `link` says the rest."""
+        """An active copper cable: a linear redriver in the connector at the receiver's end; `link` says the rest.
+
+        Gain and peaking of the redriver are the set-up's, the same at every length. Near-end coupling in the cable's connector is
+        from the host's own transmitter, whose signal has come through the host.
+        """
         near, far = self._hosts(hosts)
         inside, connector = ACTIVE_END.value, CONNECTORS["front panel"].value
         wire = replace(CABLES[gauge].value, length=float(length))
@@ -118,7 +122,7 @@ class Setup:
             gain_db=self.redriver_gain_db, peaking_db=self.redriver_peaking_db, peak_frequency=self.symbol_rate / 2,
             bandwidth=self.symbol_rate, noise_density=self.redriver_noise_density,
         )  # fmt: skip
-        before = self._between((*near, connector, wire), inside, crosstalk)
+        before = self._between((*near, connector, wire), inside, crosstalk, beside=(*far, connector))
         after = self._between(inside, (*far, connector), crosstalk)
         aggressors = (
             tuple(replace(a, coupling=Cascade(parts=(a.coupling, driver, after.channel))) for a in before.aggressors)
@@ -133,16 +137,24 @@ class Setup:
             self.host_parts(hosts[1] if hosts else None, "rx"),
         )
 
-    def _between(self, left: tuple[MultiPort, ...], right: tuple[MultiPort, ...], crosstalk: bool) -> Link:
-        """A link whose two ends are given circuit first and meet in the middle."""
+    def _between(
+        self, left: tuple[MultiPort, ...], right: tuple[MultiPort, ...], crosstalk: bool,
+        beside: tuple[MultiPort, ...] | None = None,
+    ) -> Link:  # fmt: skip
+        """A link whose two ends are given circuit first and meet in the middle; ``beside`` as in `aggressors`."""
         parts = (*left, *(part.flipped for part in reversed(right)))
         through = CopperChannel(parts=parts, source_resistance=self.termination, load_resistance=self.termination)
         to_coupling = tuple(part for part in right if not isinstance(part, Connector))
-        aggressors = self.aggressors(through, to_coupling) if crosstalk else ()
+        aggressors = self.aggressors(through, to_coupling, beside) if crosstalk else ()
         return Link(symbol_rate=self.symbol_rate, tx=self.tx, channel=through, rx=self.rx, aggressors=aggressors, fec=self.fec)
 
-    def aggressors(self, through: CopperChannel, far: tuple[MultiPort, ...]) -> tuple[Aggressor, ...]:
-        """Far- and near-end estimates for a channel; ``far``: the receiver's end, circuit first, to the place of coupling."""
+    def aggressors(
+        self, through: CopperChannel, far: tuple[MultiPort, ...], beside: tuple[MultiPort, ...] | None = None
+    ) -> tuple[Aggressor, ...]:
+        """Far- and near-end estimates for a channel; ``far``: the receiver's end, circuit first, to the place of coupling.
+
+        ``beside``: what lies between the near-end aggressor's transmitter and that place, by default the same as ``far``.
+        """
         nyquist = self.symbol_rate / 2
         quiet = replace(self.tx, snr_db=None)
         return (
@@ -153,7 +165,7 @@ class Setup:
             Aggressor(
                 tx=replace(quiet, amplitude=self.near_end_amplitude),
                 coupling=NearEndCrosstalk(
-                    tx_side=far, rx_side=tuple(part.flipped for part in reversed(far)), reference_frequency=nyquist,
+                    tx_side=far if beside is None else beside, rx_side=tuple(part.flipped for part in reversed(far)), reference_frequency=nyquist,
                     loss_db=self.near_end_loss_db, source_resistance=self.termination, load_resistance=self.termination,
                 ),
             ),

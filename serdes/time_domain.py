@@ -96,10 +96,11 @@ class TimeDomain:
         before the count begins. ``ser``, ``ber`` are counted ratios, 0 where no error was seen: their bounds are in ``symbols``
         and ``bits``. ``post_fec`` takes the upper 95 % bound in that case, and takes errors as independent; code words are
         counted in `detail`. ``snr_db`` includes what wrong decisions feed back. Aggressors send no noise and no jitter.
+        ``point``: where the receiver starts from, that of the semi-analytic engine for a nonlinear link for instance.
         """
         check.instance("TimeDomain.run", "link", link, Link)
         check.instance("TimeDomain.run", "rng", rng, np.random.Generator)
-        point = operating_point(link)
+        point = point or operating_point(link)
         if point.closed:
             return self._no_signal(link, point)
         run = Run(self, point, rng)

@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 from dsp import receiver, timing
 from dsp.clock import MuellerMuller, detector_gain, lock_phase
 from dsp.constellation import pam
-from dsp.converter import Converter
+from dsp.converter import Converter, LaneMismatch
 from dsp.equalizer import Mmse, Taps
-from dsp.receiver import ReceiverLoop
+from dsp.receiver import ReceiverLoop, Stage
 
 PAM4 = pam(4)
 ONE = Taps(feed_forward=(1.0,), n_precursors=0)
+SHORT = Taps(feed_forward=(-0.05, 1.0, -0.1), n_precursors=1, feedback=(0.2,))
+LANES = LaneMismatch(gain=(0.02, -0.01, -0.01), offset=(0.01, 0.0, -0.01), skew_ui=(0.02, 0.0, -0.02))
+LMS = Stage(rule="lms", feed_forward_step=1e-3, feedback_step=1e-3)
 
 
 def bell(tau, width=0.5):
@@ -54,7 +57,7 @@ def everything(**changes):
     taps = Taps(feed_forward=(0.05, -0.15, 1.1, -0.1, 0.02), n_precursors=2, feedback=(0.1, 0.05))
     given = {
         "samples_per_symbol": 3.998, "constellation": PAM4, "taps": taps, "timing_gains": (1e-2, 5e-5), "latency": 3,
-        "converter_step": 2 * 1.5 / 63, "full_scale": 1.5, "feed_forward_step": 1e-3, "feedback_step": 1e-3, "jittered": True,
+        "converter_step": 2 * 1.5 / 63, "full_scale": 1.5, "jittered": True, "stages": (LMS,),
     }  # fmt: skip
     return ReceiverLoop(**(given | changes))
 
@@ -88,11 +91,23 @@ def test_blocks_of_one_sample(noisy):
     [
         everything(),
         everything(timing_gains=(0.0, 0.0), jittered=False),
+        everything(update=16),
+        everything(update=16, samples_per_symbol=4, jittered=False, latency=0, timing_gains=(1e-3, 1e-6)),
+        everything(update=8, samples_per_symbol=4, jittered=False, latency=0, taps=SHORT),
+        everything(detector="gardner", timing_gains=(1e-3, 1e-6)),
+        everything(detector="bang-bang", timing_gains=(1e-3, 1e-6)),
+        everything(
+            stages=(
+                Stage(rule="cma", feed_forward_step=1e-3, n_symbols=100),
+                Stage(rule="sign-lms", feed_forward_step=1e-3, level_step=1e-3),
+            )
+        ),
+        everything(mismatch=LANES),
         everything(latency=0, converter_step=0.0),
-        everything(constellation=pam(2), feed_forward_step=0.0),
+        everything(constellation=pam(2), stages=(Stage(),)),
         everything(taps=ONE),
     ],
-    ids=["all", "fixed", "no delay", "NRZ", "one tap"],
+    ids=["all", "fixed", "16", "16 even", "8 shifts", "Gardner", "bang-bang", "stages", "lanes", "no delay", "NRZ", "one tap"],
 )
 def test_plain_python_gives_the_same_decisions(loop, noisy):
     symbols, wave, jitter = noisy
@@ -247,7 +262,7 @@ def test_adaptation_finds_the_ideal_feedback_taps(cases_dir):
     symbols = PAM4.array[np.random.default_rng(8).integers(0, 4, 6000)]
     x = np.repeat(np.convolve(symbols, h), 2)
     taps = Taps(feed_forward=(1 / h[1],), n_precursors=0, feedback=(0.0, 0.0))
-    loop = ReceiverLoop(samples_per_symbol=2, constellation=PAM4, taps=taps, feedback_step=2e-3)
+    loop = ReceiverLoop(samples_per_symbol=2, constellation=PAM4, taps=taps, stages=(Stage(rule="lms", feedback_step=2e-3),))
     known = np.searchsorted(PAM4.array, symbols).astype(np.uint8)
     state = run(loop, x, 2, known=known)[3]
     assert h[1] * state.feedback == pytest.approx(expect["ideal_taps_volts"], abs=expect["lms_tol_abs"])
@@ -261,7 +276,12 @@ def test_adaptation_lowers_the_error_to_that_of_the_solved_taps():
     wave += 0.03 * rng.standard_normal(wave.size)
     solved, error = Mmse(n_taps=9, n_precursors=3).solve(pulse(np.arange(-8.0, 8)), 8, np.array([0.03**2]), PAM4.mean_square)
     rough = Taps(feed_forward=(0.0,) * 3 + (1.0,) + (0.0,) * 5, n_precursors=3, feedback=(0.0,))
-    loop = ReceiverLoop(samples_per_symbol=4, constellation=PAM4, taps=rough, feed_forward_step=2e-3, feedback_step=2e-3)
+    loop = ReceiverLoop(
+        samples_per_symbol=4,
+        constellation=PAM4,
+        taps=rough,
+        stages=(Stage(rule="lms", feed_forward_step=2e-3, feedback_step=2e-3),),
+    )
     known = np.searchsorted(PAM4.array, symbols)[:10000].astype(np.uint8)
     z, *_ = run(loop, wave, 16, known=known)
     assert np.mean((z[20000:39990] - symbols[20000:39990]) ** 2) == pytest.approx(error, rel=0.12)
@@ -291,9 +311,17 @@ def test_jitter_must_come_exactly_when_asked_for():
         ("latency", -1),
         ("converter_step", -0.1),
         ("full_scale", float("nan")),
-        ("feed_forward_step", -1.0),
-        ("feedback_step", -1.0),
+        ("detector", "early-late"),
+        ("update", 0),
+        ("mismatch", (0.1,)),
+        ("stages", ()),
+        ("stages", [Stage()]),
+        ("feedback_limits", (1.0,)),
+        ("tap_limit", 0.0),
         ("jittered", 1),
+        ("paced", 1),
+        ("noisy", 1),
+        ("traced", 1),
     ],
 )
 def test_bad_values(field, value):

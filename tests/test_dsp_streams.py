@@ -67,8 +67,44 @@ def test_bounded_jitter_takes_two_values():
     assert abs(np.mean(j)) < 0.01
 
 
-def test_first_order_kernel_in_plain_python():
-    drive = np.random.default_rng(6).standard_normal(50)
-    fast = kernels.first_order(drive, 0.7, 0.3)
-    assert fast == pytest.approx(kernels.first_order.py_func(drive, 0.7, 0.3), abs=1e-14)
-    assert np.array_equal(kernels.first_order(drive, 0.0, 0.3), drive)
+def test_normal_numbers_are_normal():
+    x, _ = streams.normal((2_000_000,), streams.start(np.random.default_rng(7)))
+    assert abs(np.mean(x)) < 4 / np.sqrt(x.size)
+    assert np.mean(x**2) == pytest.approx(1, abs=0.005)
+    assert np.mean(x**4) == pytest.approx(3, abs=0.05)
+    for limit, chance in ((1, 0.158655), (2, 0.0227501), (3, 1.3499e-3), (4, 3.1671e-5)):
+        for side in (x, -x):
+            assert np.mean(side > limit) == pytest.approx(chance, abs=4.5 * np.sqrt(chance / x.size))
+    assert np.max(np.abs(x)) > 4.5
+    for lag in (1, 2, 512, 1024):  # the halves of a block share their radius: no correlation of the numbers themselves
+        assert abs(np.mean(x[lag:] * x[:-lag])) < 4.5 / np.sqrt(x.size)
+
+
+def test_kinds_of_numbers_do_not_share_their_bits():
+    stream = streams.start(np.random.default_rng(8))
+    u, _ = streams.uniform(4096, stream)
+    v, _ = streams.integers(256, 8 * 4096, stream)
+    assert abs(np.corrcoef(u, v.reshape(-1, 8)[:, 7])[0, 1]) < 0.08
+
+
+def test_published_words():
+    # the first words of SplitMix64 with seed 1234567 (S. Vigna's reference program): the seed moves on before the first word
+    words = np.empty(5, np.uint64)
+    kernels.splitmix(np.uint64(1234567), 1, words)
+    assert words.tolist() == [
+        6457827717110365317, 3203168211198807973, 9817491932198370423, 4593380528125082431, 16408922859458223821,
+    ]  # fmt: skip
+
+
+def test_kernels_in_plain_python():
+    drive, draws = np.random.default_rng(6).standard_normal(50), np.random.default_rng(7).random(50)
+    fast = kernels.jitter_walk(drive, draws, 0.7, 0.1, 0.2, 0.3, 1.0)
+    plain = kernels.jitter_walk.py_func(drive, draws, 0.7, 0.1, 0.2, 0.3, 1.0)
+    assert fast[0] == pytest.approx(plain[0], abs=1e-14)
+    assert fast[1:] == pytest.approx(plain[1:])
+    with np.errstate(over="ignore"):
+        for kernel, out in ((kernels.gaussian, np.empty(1024)), (kernels.splitmix, np.empty(20, np.uint64))):
+            other = out.copy()
+            kernel(np.uint64(2**63 + 11), 3, out)
+            kernel.py_func(np.uint64(2**63 + 11), 3, other)
+            assert np.allclose(out.astype(float), other.astype(float), atol=1e-9)

@@ -1,0 +1,191 @@
+"""All studies on one page of HTML that needs nothing else: no network, no script, no file beside it."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+import math
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.registry import Study
+from experiments.study import Answer, Progress, Row, silent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+LARGEST_SVG = 400_000
+"""Bytes of a drawing beyond which it is shown as PNG: densities and clouds of points."""
+MOST_ROWS = 400
+OPEN_ROWS = 14
+"""Rows up to which a table is shown at once; a longer one unfolds."""
+
+
+def write(folder: Path, chosen: Sequence[Study], quick: bool = False, progress: Progress = silent) -> Path:
+    """Run ``chosen`` and write ``report.html`` and each study's own files into ``folder``; returns the page's path.
+
+    A study that raises is a section that says so. Raises OSError where the folder can't be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    sections = []
+    begin = time.perf_counter()
+    for k, study in enumerate(chosen):
+        progress(k, len(chosen))
+        start = time.perf_counter()
+        try:
+            answer = study.answer(quick, silent)
+            drawn = {name: draw() for name, draw in answer.figures.items()}  # once, for the page and the files
+            answer = replace(answer, figures={name: partial(_same, fig) for name, fig in drawn.items()})
+            answer.write(folder / study.name)
+            sections.append(section(study, answer, quick, time.perf_counter() - start))
+        except OSError:
+            raise
+        except Exception as error:
+            sections.append(failure(study, error))
+    progress(len(chosen), len(chosen))
+    page = folder / "report.html"
+    page.write_text(document(chosen, sections, quick, time.perf_counter() - begin), encoding="utf-8")
+    return page
+
+
+def _same(figure: Figure) -> Figure:
+    return figure
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"Version {version('serdes-reach')}"
+    except PackageNotFoundError:
+        return "From a checkout"
+
+
+def document(chosen: Sequence[Study], sections: Sequence[str], quick: bool, seconds: float) -> str:
+    """The whole page."""
+    style = resources.files("experiments").joinpath("report.css").read_text(encoding="utf-8")
+    contents = "".join(f'<li><a href="#{s.name}">{_text(s.question)}</a></li>' for s in chosen)
+    toy = "<p class=toy>Toy sizes: fewer rates and gauges than the studies have. Not for conclusions.</p>" if quick else ""
+    made = f"{_version()}, {time.strftime('%Y-%m-%d', time.gmtime())}, {seconds:.0f} s of computing."
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
+        f"<title>Interconnect and distance</title><style>{style}</style></head><body>"
+        "<header><h1>Why interconnect bandwidth is set by distance</h1>"
+        f"<p>{_text(made)}</p>{toy}</header><nav aria-label=Contents><ol>{contents}</ol></nav>"
+        f"<main>{''.join(sections)}</main></body></html>\n"
+    )
+
+
+def section(study: Study, answer: Answer, quick: bool, seconds: float) -> str:
+    """One study: question, answer, figures, numbers, method, references, how to get it again."""
+    parts = [f'<section id="{study.name}"><h2>{_text(study.question)}</h2>']
+    sentence = study.sentence(answer)
+    parts.append(f"<p class=answer>{_text(sentence)}</p>")
+    for name, draw in answer.figures.items():
+        parts.append(f'<figure><img alt="{_text(name.replace("_", " "))}" src="{picture(draw())}"></figure>')
+    notes = [n for n in answer.notes if n != sentence]
+    if notes:
+        parts.append("<h3>What to read with it</h3><ul>" + "".join(f"<li>{_text(n)}</li>" for n in notes) + "</ul>")
+    parts.append("<h3>Numbers</h3>")
+    parts += [table(f"{study.name}-{name}", name, rows) for name, rows in answer.tables.items()]
+    parts.append(f"<h3>Method</h3><p>{_text(study.method)}</p>")
+    if study.references:
+        parts.append("<h3>References</h3><ul>" + "".join(f"<li>{_text(r)}</li>" for r in study.references) + "</ul>")
+    again = f"serdes report --quick --only {study.name}" if quick and study.quick else study.command
+    parts.append(
+        f"<h3>Get it again</h3><p>By command, {seconds:.1f} s here:</p><pre>{_text(again)}</pre>"
+        f"<p>By script:</p><pre>{_text(study.script(quick))}</pre></section>"
+    )
+    return "".join(parts)
+
+
+def failure(study: Study, error: Exception) -> str:
+    """The section of a study that raised."""
+    trace = "".join(traceback.format_exception(error)[-4:])
+    return (
+        f'<section id="{study.name}"><h2>{_text(study.question)}</h2>'
+        f"<p class=failed>This study failed: {_text(f'{type(error).__name__}: {error}')}</p><pre>{_text(trace)}</pre></section>"
+    )
+
+
+def picture(figure: Figure) -> str:
+    """A figure as a data address: SVG, or PNG where the SVG would be large."""
+    import matplotlib as mpl
+
+    buffer = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "serdes"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    kind = "svg+xml"
+    if buffer.tell() > LARGEST_SVG:
+        buffer, kind = io.BytesIO(), "png"
+        figure.savefig(buffer, format="png")
+    return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
+
+
+def table(identity: str, name: str, rows: Sequence[Row]) -> str:
+    """Rows as a table that scrolls inside its frame, with the same as a CSV to keep."""
+    if not rows:
+        return ""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    numeric = {c: all(_is_number(r.get(c)) for r in rows) for c in columns}
+    head = "".join(f"<th{_class(numeric[c])} scope=col>{_text(c.replace('_', ' '))}</th>" for c in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td{_class(numeric[c])}>{_text(shown(r.get(c)))}</td>" for c in columns) + "</tr>"
+        for r in rows[:MOST_ROWS]
+    )
+    cut = f"<p>The first {MOST_ROWS} of {len(rows)} rows; the file has all.</p>" if len(rows) > MOST_ROWS else ""
+    csv = base64.b64encode(_csv(columns, rows).encode()).decode()
+    link = f'<a download="{identity}.csv" href="data:text/csv;base64,{csv}">CSV</a>'
+    unfolded = " open" if len(rows) <= OPEN_ROWS else ""
+    title = f"{_text(name.replace('_', ' '))}, {len(rows)} {'row' if len(rows) == 1 else 'rows'}"
+    return (
+        f"<details{unfolded}><summary>{title}</summary><div class=frame tabindex=0 role=region "
+        f'aria-label="{_text(name)}"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>{cut}<p>{link}</p>'
+        "</details>"
+    )
+
+
+def shown(value: Any) -> str:
+    """A value as a table shows it: four digits, or as many as a whole number has."""
+    if value is None:
+        return ""
+    if hasattr(value, "item") and not isinstance(value, str):
+        value = value.item()
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return str(value)
+        return f"{value:.4g}" if value and not 1e-3 <= abs(value) < 1e4 else f"{float(f'{value:.4g}'):.10g}"
+    return str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _class(numeric: bool) -> str:
+    return " class=n" if numeric else ""
+
+
+def _csv(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    import csv
+
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return buffer.getvalue()
+
+
+def _text(value: str) -> str:
+    return html.escape(value, quote=True)

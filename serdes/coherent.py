@@ -1,0 +1,206 @@
+"""A coherent link and what its engines return: the same idea as `serdes.link`, for fields of two polarisations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, final
+
+import numpy as np
+
+from channels.coherent import CoherentChannel
+from channels.coherent_optics import CoherentFrontEnd, IqModulator
+from dsp import check
+from dsp.butterfly import Butterfly
+from dsp.carrier import BlindPhaseSearch, Pilots
+from dsp.constellation import Constellation, qam
+from dsp.converter import Converter
+from dsp.tone import ToneTiming
+from dsp.units import mW
+from serdes.coherent_metrics import rail, required_snr_db
+from serdes.link import vary
+from serdes.metrics import ErrorCount
+
+CREST = 3.5
+"""Range of a converter over the rms of what it converts."""
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class SoftFec:
+    """A soft-decision code as a threshold: it works where the bit error ratio before it is ``threshold`` or less.
+
+    ``rate``: data over all bits; ``latency`` [s]: of encoder and decoder; ``source``: of the numbers.
+    """
+
+    name: str
+    threshold: float
+    rate: float
+    latency: float = 0.0
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        check.instance(self, "name", self.name, str)
+        check.between(self, "threshold", self.threshold, 1e-15, 0.1)
+        check.between(self, "rate", self.rate, 0.3, 1)
+        check.between(self, "latency", self.latency, 0, 1e-3, "s", hint="4 us are 4e-6")
+        check.instance(self, "source", self.source, str)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class CoherentTransmitter:
+    """``power`` [W] launched in both polarisations; root-raised-cosine shaping of ``roll_off``; laser of ``linewidth`` [Hz].
+
+    ``converter``: None for ideal; its range is 3.5 times the rms.
+    """
+
+    power: float = 1 * mW
+    constellation: Constellation = field(default_factory=lambda: qam(16))
+    roll_off: float = 0.2
+    linewidth: float = 100e3
+    modulator: IqModulator = IqModulator()
+    converter: Converter | None = None
+
+    def __post_init__(self) -> None:
+        check.between(self, "power", self.power, 1e-6, 1, "W", hint="is it in watts? 0 dBm is 1e-3")
+        check.instance(self, "constellation", self.constellation, Constellation)
+        rail(self.constellation)
+        check.between(self, "roll_off", self.roll_off, 0.05, 0.8)
+        check.between(self, "linewidth", self.linewidth, 0, 1e8, "Hz")
+        check.instance(self, "modulator", self.modulator, IqModulator)
+        if self.converter is not None:
+            check.instance(self, "converter", self.converter, Converter)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class CoherentReceiver:
+    """Front end and signal processing, in the order of the signal's way.
+
+    ``offset`` [Hz]: of the transmitter's laser from the oscillator's; ``linewidth`` [Hz]: of the latter; ``clock_ppm``: by which its
+    sampling is slow. ``converter`` as in the transmitter. ``dispersion``: accumulated, to undo, None for that of the channel; a number
+    is a part of that, so 0 leaves it all to the butterfly.
+    """
+
+    front_end: CoherentFrontEnd = field(default_factory=CoherentFrontEnd)
+    offset: float = 0.0
+    linewidth: float = 100e3
+    clock_ppm: float = 0.0
+    converter: Converter | None = None
+    dispersion: float | None = None
+    timing: ToneTiming = ToneTiming()
+    butterfly: Butterfly = Butterfly()
+    phase: BlindPhaseSearch = BlindPhaseSearch()
+    pilots: Pilots = Pilots()
+
+    def __post_init__(self) -> None:
+        check.instance(self, "front_end", self.front_end, CoherentFrontEnd)
+        check.between(self, "offset", self.offset, -20e9, 20e9, "Hz", hint="is it in hertz? 1.8 GHz is 1.8e9")
+        check.between(self, "linewidth", self.linewidth, 0, 1e8, "Hz")
+        check.between(self, "clock_ppm", self.clock_ppm, -200, 200, "ppm")
+        if self.converter is not None:
+            check.instance(self, "converter", self.converter, Converter)
+        if self.dispersion is not None:
+            check.between(self, "dispersion", self.dispersion, 0, 2)
+        check.instance(self, "timing", self.timing, ToneTiming)
+        check.instance(self, "butterfly", self.butterfly, Butterfly)
+        check.instance(self, "phase", self.phase, BlindPhaseSearch)
+        check.instance(self, "pilots", self.pilots, Pilots)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class CoherentLink:
+    """One wavelength end to end. ``symbol_rate`` [Bd].
+
+    ``osnr_db``: noise loaded in front of the receiver to this OSNR [dB, 0.1 nm], beside that of amplifiers; None for none.
+    ``implementation_snr_db``: all that the parts leave out, as noise at the transmitter, None for nothing.
+    """
+
+    symbol_rate: float
+    tx: CoherentTransmitter = field(default_factory=CoherentTransmitter)
+    channel: CoherentChannel = field(default_factory=CoherentChannel)
+    rx: CoherentReceiver = field(default_factory=CoherentReceiver)
+    osnr_db: float | None = None
+    implementation_snr_db: float | None = None
+    fec: SoftFec | None = None
+
+    def __post_init__(self) -> None:
+        check.symbol_rate(self, "symbol_rate", self.symbol_rate)
+        check.instance(self, "tx", self.tx, CoherentTransmitter)
+        check.instance(self, "channel", self.channel, CoherentChannel)
+        check.instance(self, "rx", self.rx, CoherentReceiver)
+        for name in ("osnr_db", "implementation_snr_db"):
+            if getattr(self, name) is not None:
+                check.between(self, name, getattr(self, name), -10, 80, "dB")
+        if self.fec is not None:
+            check.instance(self, "fec", self.fec, SoftFec)
+
+    @property
+    def line_rate(self) -> float:
+        """Bits of both polarisations [b/s], code and pilots included."""
+        return 2 * self.symbol_rate * self.tx.constellation.bits_per_symbol
+
+    @property
+    def required_snr_db(self) -> float:
+        """SNR [dB] at the threshold of the code; ``ValueError`` without one."""
+        if self.fec is None:
+            raise check.fail(self, "fec", "given, to require an SNR", self.fec)
+        return required_snr_db(self.fec.threshold, self.tx.constellation)
+
+    def vary(self, changes: Mapping[str, Any]) -> CoherentLink:
+        """A copy with values changed by dotted path: ``{"tx.power": 2e-3, "channel.spans.0.fiber.length": 80e3}``."""
+        return vary(self, changes)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CoherentResult:
+    """How well a coherent link works.
+
+    ``snr_db``: of each polarisation; ``ber``: before the code; ``information`` [bit/symbol] of each polarisation (GMI). ``outcome``: "ok"
+    or the stage that failed, with ``reason``. ``budget``: SNR [dB] left by each cause alone (linear face). ``stages``: symbols of the
+    first polarisation after each stage, complex. ``slips``: cycle slips that the pilots found and undid.
+    """
+
+    link: CoherentLink
+    engine: Any
+    outcome: str
+    reason: str = ""
+    snr_db: tuple[float, float] = (float("nan"), float("nan"))
+    ber: float = float("nan")
+    information: tuple[float, float] = (float("nan"), float("nan"))
+    budget: Mapping[str, float] = field(default_factory=dict)
+    bits: ErrorCount | None = None
+    slips: int = 0
+    offset: float = float("nan")
+    clock_ppm: float = float("nan")
+    stages: Mapping[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def margin_db(self) -> float:
+        """SNR of the worse polarisation over what the code requires [dB]; nan where the link failed or has no code."""
+        if self.link.fec is None or self.outcome not in ("ok", "errors beyond the code"):
+            return float("nan")
+        return min(self.snr_db) - self.link.required_snr_db
+
+    def record(self) -> dict[str, Any]:
+        """A flat dictionary for a table or a sweep."""
+        row: dict[str, Any] = {
+            "engine": type(self.engine).__name__, "symbol_rate": self.link.symbol_rate, "outcome": self.outcome, "reason": self.reason,
+            "snr_x_db": self.snr_db[0], "snr_y_db": self.snr_db[1], "ber": self.ber, "gmi_x": self.information[0],
+            "gmi_y": self.information[1], "margin_db": self.margin_db, "slips": self.slips, "offset": self.offset,
+            "clock_ppm": self.clock_ppm,
+        }  # fmt: skip
+        row |= {f"snr_{name}_db": value for name, value in self.budget.items()}
+        if self.bits is not None:
+            low, high = self.bits.interval()
+            row |= {"bits": self.bits.trials, "bit_errors": self.bits.errors, "ber_low": low, "ber_high": high}
+        return row
+
+
+def verdict(link: CoherentLink, ber: float) -> tuple[str, str]:
+    """Outcome and reason of a link that works so far, by its code's threshold."""
+    if link.fec is None or ber <= link.fec.threshold:
+        return "ok", ""
+    return "errors beyond the code", f"bit error ratio {ber:.3g} is above the {link.fec.threshold:g} of {link.fec.name}"

@@ -1,0 +1,140 @@
+"""The signal face of a coherent link: symbols to fields, fields to currents, currents to decisions; errors counted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from channels.coherent import load_noise
+from dsp import check
+from dsp.converter import Converter
+from dsp.dispersion import root_raised_cosine
+from dsp.grid import Grid
+from dsp.tone import resampled
+from dsp.units import db_power, from_db_power
+from serdes.coherent import CREST, CoherentLink, CoherentResult, verdict
+from serdes.coherent_metrics import mutual_information, nearest, rail
+from serdes.coherent_receiver import Failure, Received, receive
+from serdes.metrics import ErrorCount
+
+EDGE = 128
+"""Symbols at either end of a record that are not counted: the equalisers see zeros there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoherentTimeDomain:
+    """Sends ``n_symbols`` in each polarisation, receives them without knowing more than the pilots, and counts bit errors.
+
+    ``kerr``: "gaussian" adds the nonlinear interference of the closed form as noise, "split step" solves the Manakov equation over the
+    record with ``step_phase`` [rad] a step, "none" leaves it out. ``samples_per_symbol``: 2, which the receiver works on.
+    """
+
+    n_symbols: int = 65536
+    kerr: str = "gaussian"
+    step_phase: float = 0.02
+
+    def __post_init__(self) -> None:
+        check.count(self, "n_symbols", self.n_symbols, 1024, 2**22)
+        check.one_of(self, "kerr", self.kerr, ("gaussian", "split step", "none"))
+        check.between(self, "step_phase", self.step_phase, 1e-4, 0.5, "rad")
+
+    def run(self, link: CoherentLink, rng: np.random.Generator) -> CoherentResult:
+        """One record through the whole chain. A stage that fails is the result's outcome."""
+        pilots = link.rx.pilots.draw(self.n_symbols, rng)
+        indices = rng.integers(0, link.tx.constellation.n, (2, self.n_symbols))
+        points = link.tx.constellation.array / np.sqrt(link.tx.constellation.mean_square)
+        sent = link.rx.pilots.insert(points[indices], pilots)
+        currents = self._to_currents(link, sent, rng)
+        try:
+            got = receive(link, currents, pilots)
+        except Failure as failure:
+            return CoherentResult(link=link, engine=self, outcome=failure.stage, reason=failure.reason, stages=failure.stages)
+        return self._count(link, got, sent, indices)
+
+    def _to_currents(self, link: CoherentLink, sent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """What the receiver's converters deliver, (2, 2 n) complex."""
+        n, rate = 2 * sent.shape[-1], 2 * link.symbol_rate
+        x = _convert(shaped(sent, link.symbol_rate, link.tx.roll_off), link.tx.converter)
+        x = link.tx.modulator.modulate(x, link.tx.power)
+        if link.implementation_snr_db is not None:
+            x = x + _noise(x, link.implementation_snr_db - float(db_power(2)), rng)
+        x = x * np.exp(1j * _phase_noise(n, link.tx.linewidth, rate, rng))
+        if self.kerr == "split step":
+            x = link.channel.propagate(x, rate, rng, self.step_phase)
+        else:
+            memory = 2 ** math.ceil(math.log2(2 * link.channel.lead * link.symbol_rate + 64))
+            grid = Grid(symbol_rate=link.symbol_rate, samples_per_symbol=2, n_symbols=memory)
+            x, _ = link.channel.transmit(x, link.channel.start(grid, rng))
+            snr = link.channel.nonlinear_snr_db(link.tx.power, link.symbol_rate) if self.kerr == "gaussian" else math.inf
+            if math.isfinite(snr):
+                x = x + _noise(x, snr - float(db_power(2)), rng)
+        if link.osnr_db is not None:
+            x = load_noise(x, link.osnr_db, rate, rng)
+        turned = 2 * np.pi * link.rx.offset / rate * np.arange(n) + _phase_noise(n, link.rx.linewidth, rate, rng)
+        y = link.rx.front_end.detect(x * np.exp(1j * turned), rate, rng)
+        if link.rx.clock_ppm:
+            y = resampled(y, np.arange(n) * (1 + 1e-6 * link.rx.clock_ppm))
+        return _convert(y, link.rx.converter)
+
+    def _count(self, link: CoherentLink, got: Received, sent: np.ndarray, indices: np.ndarray) -> CoherentResult:
+        constellation, period = link.tx.constellation, link.rx.pilots.period
+        one, n = rail(constellation), sent.shape[-1]
+        scale = np.sqrt(constellation.mean_square)
+        errors, trials, snrs, information = 0, 0, [0.0, 0.0], [0.0, 0.0]
+        for symbols, source, delay in zip(got.symbols, got.sources, got.delays, strict=True):
+            k = np.arange(max(0, -delay) + EDGE, min(n, n - delay) - EDGE)
+            k = k[k % period != 0]
+            values, true = symbols[k + delay], sent[source, k]
+            gain = np.vdot(true, values) / np.vdot(true, true)
+            values = values / gain
+            noise = float(np.mean(np.abs(values - true) ** 2))
+            snrs[source] = float(-db_power(noise))
+            wanted = indices[source, k]
+            decided = nearest(values, constellation)
+            errors += int(constellation.bit_distance[wanted, decided].sum())
+            trials += k.size * constellation.label_bits
+            sigma = float(np.sqrt(noise / 2)) * scale
+            rows, columns = wanted // one.n, wanted % one.n
+            parts = ((values.real, rows), (values.imag, columns))
+            information[source] = sum(mutual_information(scale * v, i, one, sigma) for v, i in parts)
+        outcome, reason = verdict(link, errors / trials)
+        return CoherentResult(
+            link=link, engine=self, outcome=outcome, reason=reason, snr_db=(snrs[0], snrs[1]), ber=errors / trials,
+            information=(information[0], information[1]), bits=ErrorCount(errors=errors, trials=trials), slips=got.slips,
+            offset=got.offset, clock_ppm=got.clock_ppm, stages=got.stages,
+        )  # fmt: skip
+
+
+def shaped(symbols: np.ndarray, symbol_rate: float, roll_off: float) -> np.ndarray:
+    """Periodic root-raised-cosine waveform of ``symbols`` (..., n), two samples a symbol, (..., 2 n), of unit mean power."""
+    from scipy import fft
+
+    spectrum = fft.fft(symbols, axis=-1, workers=1)
+    f = fft.fftfreq(2 * symbols.shape[-1], 0.5 / symbol_rate)
+    doubled = np.concatenate((spectrum, spectrum), axis=-1) * root_raised_cosine(f, symbol_rate, roll_off)
+    x = fft.ifft(doubled, axis=-1, overwrite_x=True, workers=1)
+    return x / np.sqrt(np.mean(np.abs(x) ** 2))
+
+
+def _noise(x: np.ndarray, snr_db: float, rng: np.random.Generator) -> np.ndarray:
+    """White noise over the whole sampled band with ``snr_db`` to the power of ``x``, alike in both polarisations."""
+    power = float(np.mean(np.abs(x) ** 2) / from_db_power(snr_db) / 2)
+    parts = rng.standard_normal((2, *x.shape)) * np.sqrt(power)
+    return parts[0] + 1j * parts[1]
+
+
+def _phase_noise(n: int, linewidth: float, sample_rate: float, rng: np.random.Generator) -> np.ndarray:
+    """Phase of a laser [rad]: a walk of variance 2 pi linewidth a second."""
+    if not linewidth:
+        return np.zeros(n)
+    return np.cumsum(rng.standard_normal(n)) * np.sqrt(2 * np.pi * linewidth / sample_rate)
+
+
+def _convert(x: np.ndarray, converter: Converter | None) -> np.ndarray:
+    """Both quadratures rounded, with a range of `CREST` times their rms."""
+    if converter is None:
+        return x
+    full_scale = CREST * float(np.sqrt(np.mean(np.abs(x) ** 2) / 2))
+    return converter.convert(x.real, full_scale) + 1j * converter.convert(x.imag, full_scale)
