@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,8 +15,10 @@ if TYPE_CHECKING:
 
 
 def _folder(path: Path) -> Path:
-    """Made at once: a folder that can't be written is an error before the work, not after it."""
-    path.mkdir(parents=True, exist_ok=True)
+    """A folder that can't be written is an error before the work, not after it."""
+    nearest = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        raise OSError(f"--out {path}: {nearest} is not a folder that can be written")
     return path
 
 

@@ -81,7 +81,7 @@ def _reach(answer: Answer) -> str:
         parts.append(f"{rate} {low:.1f} m" if high - low < 0.1 else f"{rate} {low:.1f} to {high:.1f} m")
     if not parts:
         return "No passive cable meets the error ratio with this margin."
-    return f"Passive twinax, by gauge and host, carries {', '.join(parts)}; what ends it is named beside each row."
+    return f"Passive twinax reaches, by gauge and host: {', '.join(parts)}; what ends it stands beside each row."
 
 
 def _why(answer: Answer) -> str:

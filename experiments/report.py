@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LARGEST_SVG = 400_000
 """Bytes of a drawing beyond which it is shown as PNG: densities and clouds of points."""
+LONG_TEXT = 24
+"""Characters from which a column of texts gets room."""
 MOST_ROWS = 400
 OPEN_ROWS = 14
 """Rows up to which a table is shown at once; a longer one unfolds."""
@@ -138,8 +140,9 @@ def table(identity: str, name: str, rows: Sequence[Row]) -> str:
     columns = list(dict.fromkeys(key for row in rows for key in row))
     numeric = {c: all(_is_number(r.get(c)) for r in rows) for c in columns}
     head = "".join(f"<th{_class(numeric[c])} scope=col>{_text(c.replace('_', ' '))}</th>" for c in columns)
+    wide = {c: any(len(shown(r.get(c))) > LONG_TEXT for r in rows[:MOST_ROWS]) for c in columns}
     body = "".join(
-        "<tr>" + "".join(f"<td{_class(numeric[c])}>{_text(shown(r.get(c)))}</td>" for c in columns) + "</tr>"
+        "<tr>" + "".join(f"<td{_class(numeric[c], wide[c])}>{_text(shown(r.get(c)))}</td>" for c in columns) + "</tr>"
         for r in rows[:MOST_ROWS]
     )
     cut = f"<p>The first {MOST_ROWS} of {len(rows)} rows; the file has all.</p>" if len(rows) > MOST_ROWS else ""
@@ -155,7 +158,7 @@ def table(identity: str, name: str, rows: Sequence[Row]) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as a table shows it: four digits, or as many as a whole number has."""
+    """A value as a table shows it: five digits, or as many as a whole number has."""
     if value is None:
         return ""
     if hasattr(value, "item") and not isinstance(value, str):
@@ -165,7 +168,7 @@ def shown(value: Any) -> str:
     if isinstance(value, float):
         if not math.isfinite(value):
             return str(value)
-        return f"{value:.4g}" if value and not 1e-3 <= abs(value) < 1e4 else f"{float(f'{value:.4g}'):.10g}"
+        return f"{value:.5g}"
     return str(value)
 
 
@@ -173,8 +176,8 @@ def _is_number(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _class(numeric: bool) -> str:
-    return " class=n" if numeric else ""
+def _class(numeric: bool, wide: bool = False) -> str:
+    return " class=n" if numeric else " class=w" if wide else ""
 
 
 def _csv(columns: Sequence[str], rows: Sequence[Row]) -> str:

@@ -44,7 +44,10 @@ def required_snr_db(ber: float, constellation: Constellation) -> float:
     from scipy.optimize import brentq
 
     check.between("required_snr_db", "ber", ber, 1e-15, 0.3)
-    return float(brentq(lambda snr: np.log(bit_error_ratio(snr, constellation) / ber), -10, 60, xtol=1e-6))
+    def excess(snr_db: float) -> float:
+        return float(np.log(max(bit_error_ratio(snr_db, constellation), 1e-300) / ber))
+
+    return float(brentq(excess, -20, 80, xtol=1e-6))
 
 
 def mutual_information(values: np.ndarray, sent: np.ndarray, one: Constellation, sigma: float) -> float:

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, final
 
-import numpy as np
-
 from channels.amplifier import Edfa, snr_from_osnr
 from channels.coherent import CoherentChannel, Span
-from channels.fiber import SPEED_OF_LIGHT, SingleModeFiber
+from channels.fiber import SingleModeFiber
 from channels.nonlinear import Comb
 from channels.polarization import Polarization
 from dsp import check
 from dsp.converter import Converter
-from dsp.units import Gbps, GBd, GHz, dbm, from_db_power, from_dbm, kHz, km, nm, ps, us
+from dsp.units import Gbps, GBd, GHz, from_dbm, kHz, km, nm, ps, us
 from serdes.coherent import CoherentLink, CoherentReceiver, CoherentTransmitter, SoftFec
 from serdes.coherent_statistical import required_osnr_db
 
@@ -62,7 +60,7 @@ class Module:
         check.symbol_rate(self, "symbol_rate", self.symbol_rate)
         check.between(self, "spacing", self.spacing, self.symbol_rate, 1e12, "Hz")
         check.between(self, "power_dbm", self.power_dbm, -30, 20, "dBm")
-        check.between(self, "dispersion", self.dispersion, 0, 0.1, "s/m", hint="2400 ps/nm are 2.4")
+        check.between(self, "dispersion", self.dispersion, 0, 100, "s/m", hint="2400 ps/nm are 2.4")
         check.between(self, "dgd", self.dgd, 0, 1e-10, "s")
         check.between(self, "linewidth", self.linewidth, 0, 1e8, "Hz")
         check.between(self, "offset", self.offset, 0, 20e9, "Hz")
@@ -101,9 +99,12 @@ class Module:
     ) -> CoherentLink:
         """``spans`` of ``length`` [m] each, an amplifier behind each, ``channels`` beside each other.
 
-        ``power_dbm``: into each span, None for the module's own; more takes a booster, whose noise is added to the line's.
+        ``power_dbm``: into each span, None for the module's own; more takes a booster, whose noise is added to the line's. The last
+        amplifier gives the receiver the same power. ``ValueError`` for a module without an amplified class, or less power than its own.
         """
         launched = self.power_dbm if power_dbm is None else power_dbm
+        if self.spans == 0 or launched < self.power_dbm:
+            raise ValueError(f"{self.name} has {self.spans} amplified spans from {self.power_dbm:g} dBm on, asked for {launched!r} dBm")
         fiber = SingleModeFiber(length=length)
         span = Span(fiber=fiber, amplifier=Edfa(noise_figure_db=noise_figure_db), connector_loss_db=0.25)
         gain = launched - self.power_dbm
@@ -114,9 +115,7 @@ class Module:
             first, power = (booster,), self.power_dbm
         comb = Comb(symbol_rate=self.symbol_rate, channels=channels, spacing=self.spacing)
         line = CoherentChannel(spans=(*first, *(span,) * spans), polarization=Polarization(dgd=self.dgd), comb=comb)
-        # The last amplifier brings every channel back to the launch power; the receiver is fed -10 dBm or less of it.
-        link = self.back_to_back().vary({"channel": line, "tx.power": float(from_dbm(power))})
-        return link.vary({"rx.front_end.photodiode.responsivity": 0.7 * float(from_db_power(-max(0.0, launched + 5)))})
+        return self.back_to_back().vary({"channel": line, "tx.power": float(from_dbm(power))})
 
     def unamplified(self, length: float) -> CoherentLink:
         """Bare fibre of ``length`` [m]; ``ValueError`` for a module that gives no power for it."""

@@ -91,7 +91,7 @@ class Launch:
 
 
 def best_launch(link: CoherentLink, low_dbm: float = -15.0, high_dbm: float = 15.0) -> Launch:
-    """Launch power with the most margin: amplifiers' noise falls with power, the nonlinear one rises with its square."""
+    """Power of the transmitter with the most margin: amplifiers' noise falls with power, the nonlinear one rises with its square."""
     from scipy.optimize import minimize_scalar
 
     def loss(power_dbm: float) -> float:

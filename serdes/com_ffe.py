@@ -34,12 +34,14 @@ def figure(sheet: Sheet, error: np.ndarray | float) -> np.ndarray:
 
 def bounds(b: Bank) -> tuple[np.ndarray, np.ndarray]:
     """Errors no FFE can beat (n_ctle, n_tx, n_phases) and peak indices (n_ctle, n_tx)."""
+    from scipy.fft import next_fast_len
+
     from dsp import kernels
 
     sheet, (n_b, low, high) = b.sheet, _limits(b.sheet)
     first, last = sheet.sample_adjustment
     # circular and linear convolution agree on a period of pulse and taps; the noise lags of the taps are exact there
-    period = int(2 ** np.ceil(np.log2(b.pulses.shape[1] // sheet.M + n_taps(sheet))))
+    period = 2 * next_fast_len(-(-(b.pulses.shape[1] // sheet.M + n_taps(sheet)) // 2))
     theta = 2 * np.pi * np.arange(period // 2 + 1) / period
     shape = np.abs(np.exp(-1j * np.outer(theta, np.arange(b.taps.shape[1]))) @ b.taps.T).T ** 2
     errors = np.empty((len(b.settings), len(b.taps), last - first + 1))

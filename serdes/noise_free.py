@@ -19,8 +19,8 @@ from serdes.operating_point import OperatingPoint
 
 WARM_UP = 512
 """Symbols before those that count, so that what came before the pass no longer matters."""
-COOL_DOWN = 96
-"""Symbols after them, for responses that look ahead."""
+_COOL_DOWN = 64
+"""Symbols after them, beside the delay, for taps that look ahead."""
 _SEED = 0x2545F491
 
 
@@ -37,13 +37,14 @@ class Detected:
 class Pass:
     """What arrives at the sampler without noise.
 
-    ``sent``: symbol indices, of which those from `WARM_UP` to the last `COOL_DOWN` count. ``y`` [V]: samples. ``first``: position
+    ``sent``: symbol indices, of which ``n`` from `WARM_UP` on count. ``y`` [V]: samples. ``first``: position
     in ``y`` of the instant at which the linear face samples the first counted symbol. ``noise`` [V^2/Hz] on ``grid.f``: what
     does not depend on the signal. ``detected``: where noise follows the power.
     """
 
     point: OperatingPoint
     grid: Grid
+    n: int
     sent: np.ndarray
     y: np.ndarray
     first: float
@@ -51,22 +52,21 @@ class Pass:
     detected: tuple[Detected, ...]
 
     @property
-    def n(self) -> int:
-        """Number of counted symbols."""
-        return self.sent.size - WARM_UP - COOL_DOWN
-
-    @property
     def counted(self) -> slice:
         """The counted symbols among those sent."""
         return slice(WARM_UP, WARM_UP + self.n)
 
     def attenuated(self, decibels: float) -> Pass:
-        """The same with ``decibels`` more optical loss; exact for one photodiode with nothing but linear parts behind it."""
+        """The same with ``decibels`` more optical loss, made up for by the gain of the amplifier behind the photodiode.
+
+        So only the noise that enters at the photodiode grows against the signal. Exact for an amplifier that does not saturate.
+        """
         a = 10 ** (-decibels / 10)
         detected = tuple(
-            replace(d, power=a * d.power, detection=replace(d.detection, rest=a * d.detection.rest)) for d in self.detected
+            replace(d, power=a * d.power, after=d.after / a, detection=replace(d.detection, rest=a * d.detection.rest))
+            for d in self.detected
         )
-        return replace(self, y=a * self.y, detected=detected)
+        return replace(self, detected=detected)
 
 
 def symbols(constellation: Constellation, n: int) -> np.ndarray:
@@ -83,7 +83,8 @@ def noise_free(link: Link, point: OperatingPoint, n_symbols: int, samples_per_sy
     """
     m, rate = samples_per_symbol, link.symbol_rate
     pattern = symbols(link.tx.constellation, n_symbols) if sent is None else np.asarray(sent)
-    extended = np.concatenate((pattern[-WARM_UP:], pattern, pattern[:COOL_DOWN])) if pattern.size >= WARM_UP else _repeated(pattern)
+    late = point.sampling_time * rate + link.tx.ffe.n_precursors + waveform.LEAD
+    extended = _extended(pattern, math.ceil(late) + _COOL_DOWN)
     grid = waveform.memory(link.channel, rate, m)
     driver = waveform.Driver(rise_time=link.tx.rise_time, sample_time=grid.dt, delay=waveform.LEAD / rate)
     front = waveform.FrontEnd(point=point, noise_density=0.0)
@@ -104,17 +105,15 @@ def noise_free(link: Link, point: OperatingPoint, n_symbols: int, samples_per_sy
             continue
         noise = noise + piece.noise_psd(grid.f) * np.abs(after[k]) ** 2
         waiting.append(without_noise(piece))
-    late = point.sampling_time * rate + link.tx.ffe.n_precursors + waveform.LEAD
     return Pass(
-        point=point, grid=grid, sent=extended, y=_through(waiting, y, grid), first=(WARM_UP + late) * m, noise=noise,
+        point=point, grid=grid, n=pattern.size, sent=extended, y=_through(waiting, y, grid), first=(WARM_UP + late) * m, noise=noise,
         detected=tuple(detected),
     )  # fmt: skip
 
 
-def _repeated(pattern: np.ndarray) -> np.ndarray:
-    times = math.ceil(WARM_UP / pattern.size)
-    before = np.tile(pattern, times)[-WARM_UP:]
-    return np.concatenate((before, pattern, np.tile(pattern, times)[:COOL_DOWN]))
+def _extended(pattern: np.ndarray, after: int) -> np.ndarray:
+    """The periodic pattern with `WARM_UP` symbols before one period and ``after`` behind it."""
+    return pattern[np.arange(-WARM_UP, pattern.size + after) % pattern.size]
 
 
 def _through(parts: list[Channel], y: np.ndarray, grid: Grid) -> np.ndarray:

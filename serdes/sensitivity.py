@@ -102,9 +102,10 @@ def _search(passed: Pass, bit_error_ratio: float, engine: SemiAnalytic, oma: flo
 
 
 def with_loss(link: Link, loss_db: float) -> Link:
-    """``link`` with ``loss_db`` more optical loss."""
+    """``link`` with ``loss_db`` more optical loss, made up for by the gain of its amplifier."""
     found = optics_in(link.channel)
     if found is None:
         raise ValueError("with_loss needs a link with optics (an ImddChannel), got one without")
     path, optics = found
-    return link.vary({f"channel{path}": replace(optics, loss_db=optics.loss_db + loss_db)})
+    louder = replace(optics.tia, gain=optics.tia.gain * 10 ** (loss_db / 10))
+    return link.vary({f"channel{path}": replace(optics, loss_db=optics.loss_db + loss_db, tia=louder)})

@@ -76,3 +76,16 @@ def send_symbols(
         wander=float(wander),
     )  # fmt: skip
     return index, level, area, after
+
+
+def edge_displacements(tx: Transmitter, n: int, symbol_rate: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Displacements [UI] of the edges in ``n`` symbols, and the numbers of their symbol boundaries; no edge where levels repeat."""
+    state = start_symbols(tx, rng)
+    index, _ = streams.integers(tx.constellation.n, n, state.symbols)
+    steps = np.diff(tx.constellation.array[index], prepend=0.0)
+    moved = np.zeros(n)
+    if tx.jitter.variance_ui2:
+        moved, _ = streams.displacements(tx.jitter, n, state.jitter)
+    more, _ = tx.edges.displacements(steps, 0, symbol_rate, state.bounded)
+    at = np.flatnonzero(steps)
+    return (moved + more)[at], at

@@ -32,7 +32,9 @@ NARROWEST = 2.5
 
 @dataclass(frozen=True, kw_only=True)
 class Statistical:
-    """Exact distribution of interference, crosstalk, bounded jitter and Gaussian noise.
+    """Error ratios from the exact distribution of interference, crosstalk, bounded jitter and Gaussian noise.
+
+    The eye that goes with them takes crosstalk, its phase averaged, and all jitter as Gaussian.
 
     ``n_phases`` across a unit interval and ``n_bins`` of voltage for the eye; ``max_cursors`` carry their own distribution in
     the eye, the largest first, and smaller ones join its Gaussian (the error ratio at the decision uses all that matter).

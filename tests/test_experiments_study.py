@@ -99,13 +99,13 @@ def test_reach_rows_say_all_there_is_to_say(reach_run):
     # The same in the record.
     assert reach_run.answer["tables"]["reach"][0]["reach_m"] == float(row["reach_m"])
     assert reach_run.answer["question"].endswith("?")
-    assert "25G NRZ" in reach_run.text
+    assert "25G*" in reach_run.text
 
 
 def test_reach_shows_what_it_rests_on(reach_run):
     rows = {r["change"]: r for r in rows_of(reach_run.out / "definitions.csv")}
     assert set(rows) == {
-        "no Tx noise, jitter, converter", "the same with 100 taps", "SNR_TX against signal power", "Gaussian clip, 5.33 sigma",
+        "no Tx noise, jitter, converter", "the same with 100 taps", "the same, infinite equaliser", "SNR_TX against signal power", "Gaussian clip, 5.33 sigma",
         "every edge jitters alone",
     }  # fmt: skip
     assert float(rows["no Tx noise, jitter, converter"]["ratio"]) > 1.1
@@ -149,7 +149,7 @@ def test_a_rate_that_never_gets_there_is_a_row_too(one_process):
     answer = reach_study.run(("200G",), (30,), margin_db=12.0)
     outcomes = {row["outcome"] for row in answer.tables["reach"]}
     assert outcomes == {"too short"}
-    assert all("missed by" in row["reason"] for row in answer.tables["reach"])
+    assert all("missed at every length" in row["reason"] for row in answer.tables["reach"])
     for draw in answer.figures.values():
         assert draw().axes
 
@@ -180,7 +180,6 @@ def test_the_eye_closes_with_length(why_run):
     near, far = rows_of(why_run.out / "why.csv")
     assert float(near["eye_height"]) > float(far["eye_height"])
     assert float(near["loss_at_nyquist_db"]) < float(far["loss_at_nyquist_db"])
-    assert float(near["eye_height_mv"]) > 0
 
 
 def test_causes_are_ranked_by_what_they_give_back(why_run):

@@ -38,13 +38,13 @@ def reach(
         answer = study.run(rate, tuple(gauge) if gauge else study.GAUGES, margin, report)
     columns = {
         "lane": "lane", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
-        "accepted_m": "accepted", "shipped_m": "shipped", "loss_at_nyquist_db": "loss dB", "binding_cause": "ended by",
+        "accepted_m": "accepted", "shipped_m": "shipped", "loss_at_nyquist_db": "loss dB", "binding_cause": "most error",
         "per_gpu_tb_per_s": "TB/s",
     }  # fmt: skip
     show(answer.tables["reach"], columns, f"Reach of passive twinax, {margin:g} dB margin")
     columns = {
         "cable": "cable", "lane": "lane", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
-        "shipped_m": "shipped", "binding_cause": "ended by",
+        "shipped_m": "shipped", "binding_cause": "most error",
     }  # fmt: skip
     show(answer.tables["active"], columns, "Active cables: ACC has a linear redriver, AEC retimers at both ends")
     effects = {

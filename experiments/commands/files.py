@@ -75,7 +75,7 @@ def eye(
         case = replace(case, error_ratio=error_ratio or case.error_ratio)
     with progress("eye") as report:
         answer = study.run(case, counted, seed, report)
-    columns = {"eye": "eye", "height": "height", "height_mv": "mV", "width_ui": "width UI", "state": "state"}
+    columns = {"eye": "eye", "height": "height of outer level", "width_ui": "width UI", "state": "state"}
     show(answer.tables["eye"], columns, f"Openings at an error ratio of {case.error_ratio:g}")
     finish(answer, out)
 

@@ -107,7 +107,6 @@ def _openings(result: LinkResult, error_ratio: float) -> list[Mapping[str, Any]]
             "eye": names[i] if names else str(i + 1),
             "error_ratio": error_ratio,
             "height": round(o.height, 4),
-            "height_mv": round(1e3 * o.height * abs(result.operating_point.main_cursor), 4),
             "width_ui": round(o.width_ui, 4),
             "state": "open" if o.is_open else o.reason,
         }

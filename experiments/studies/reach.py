@@ -42,8 +42,8 @@ LONG: dict[str, Any] = {"rx.equalizer.n_taps": 100, "rx.equalizer.n_precursors":
 ACTIVE = {"ACC": "linear redriver at the receiver's end", "AEC": "retimers at both ends"}
 """Active cables by the trade's names."""
 ACTIVE_PAIRS = (("HL", "HL"), ("HN", "HH"))
-SHIPPED_ACTIVE = {("ACC", "100G"): "3-5", ("ACC", "50G"): "4-5", ("AEC", "100G"): "5-7", ("AEC", "50G"): "5-7"}
-"""Lengths [m] of active cables on the market, where a source names them."""
+SHIPPED_ACTIVE = {("ACC", "100G"): "3-5"}
+"""Lengths [m] of active cables on the market that a vendor's page names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +175,11 @@ def _active_row(task: Task, s: Setup, found: Reach) -> dict[str, Any]:
         "snr_db": round(found.point.snr_db, 2),
         "margin_db": task.margin_db,
         "shipped_m": SHIPPED_ACTIVE.get((task.kind, task.rate), ""),
-        "basis": "modelled" + (", redriver is an estimate" if task.kind == "ACC" else ""),
+        "basis": ", ".join(
+            ["modelled", "ends and crosstalk are estimates"]
+            + ["redriver is an estimate"] * (task.kind == "ACC")
+            + ["parameters unverified"] * (not s.verified)
+        ),
     }
 
 
@@ -221,15 +225,20 @@ def _effects(solved: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _tier_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The tiers, the scale-up row with the distance that the model gives."""
-    fastest = max(rows, key=lambda r: (r["symbol_rate_gbd"], -r["gauge_awg"], r["reach_m"]))
+    rate = max(r["symbol_rate_gbd"] for r in rows)
+    fastest = [r for r in rows if r["symbol_rate_gbd"] == rate and r["gauge_awg"] == min(x["gauge_awg"] for x in rows)]
+    shortest, longest = min(fastest, key=lambda r: r["reach_m"]), max(fastest, key=lambda r: r["reach_m"])
     table = []
     for tier in TIERS:
         low, high = tier.distance
         distance = f"{low:g}-{high:g} m" if high < 1000 else f"{low / 1000:g}-{high / 1000:g} km"
         bandwidth, basis = tier.bandwidth_label, tier.basis
         if tier.basis == "modelled":
-            distance = f"up to {fastest['reach_m']:.2f} m at {fastest['symbol_rate_gbd']:.9g} GBd ({fastest['hosts']} hosts)"
-            bandwidth = f"{fastest['per_gpu_tb_per_s']:g} TB/s per GPU, both directions ({LANES_PER_GPU} lanes each way)"
+            ends = f"{shortest['reach_m']:.2f} m ({shortest['hosts']} hosts)"
+            if longest is not shortest:
+                ends += f" to {longest['reach_m']:.2f} m ({longest['hosts']})"
+            distance = f"{ends} at {rate:.9g} GBd"
+            bandwidth = f"{longest['per_gpu_tb_per_s']:g} TB/s per GPU, both directions ({LANES_PER_GPU} lanes each way)"
         table.append({
             "tier": tier.name, "medium": tier.medium, "distance": distance, "bandwidth": bandwidth, "basis": basis,
             "source": tier.source,
@@ -249,10 +258,12 @@ def _notes(solved: Sequence[dict[str, Any]]) -> list[str]:
             parts = (r["variants"][name][0] / r["row"]["reach_m"] for name in ("ideal", "ideal, 100 taps", "ideal, bound"))
             grown.append(f"{r['task'].label} " + " / ".join(f"{x:.2f}" for x in parts))
     if grown:
+        shares = [sum(r["row"].get(f"share {c}", 0.0) for c in ("Tx noise", "Tx jitter", "converter")) for r in solved]
         notes.append(
             "Without Tx noise, jitter and converter the reach grows by these factors, with 22 taps / 100 taps / the equaliser of "
-            f"infinite length: {', '.join(grown)}. With a finite equaliser thermal noise takes over: it is enhanced where an "
-            "infinite one with ideal feedback would not enhance it."
+            f"infinite length: {', '.join(grown)}. At the reach those three are {100 * min(shares):.0f}-{100 * max(shares):.0f} % "
+            f"of the error, worth {-10 * np.log10(1 - min(shares)):.1f}-{-10 * np.log10(1 - max(shares)):.1f} dB; what remains is "
+            "mostly thermal noise, which a finite equaliser enhances."
         )
     return notes
 
@@ -325,9 +336,12 @@ def _draw_bars(rows: Sequence[dict[str, Any]], active: Sequence[dict[str, Any]])
             )
         for kind, marker in (("ACC", "^"), ("AEC", "s")):
             ax.plot([], [], marker, color=plot.COLOURS[2], label=f"{kind}, {gauges[0]} AWG: {ACTIVE[kind]}")
-        ax.set_yticks(range(len(groups)), [f"{rate}, {hosts} hosts" if hosts != "std" else f"{rate}, standard hosts" for rate, hosts in groups])
+        ax.set_yticks(
+            range(len(groups)),
+            [f"{rate}, {hosts} hosts" if hosts != "std" else f"{rate}, standard hosts" for rate, hosts in groups],
+        )
         ax.invert_yaxis()
-        ax.set(xlabel="reach [m]", title="Reach by error ratio with margin, and the cause that ends it")
+        ax.set(xlabel="reach [m]", title="Reach with margin, and the largest share of the error there")
         ax.set_xlim(0, 1.3 * max([r["reach_m"] for r in [*rows, *active]]) + 0.5)
         ax.grid(visible=False, axis="y")
         ax.legend(loc="lower right")

@@ -73,7 +73,6 @@ def at_length(task: Task) -> dict[str, Any]:
         "loss_at_nyquist_db": -float(db(link.channel.transfer(np.array([s.symbol_rate / 2])))[0]),
         "required_snr_db": s.target().required_snr_db(link),
         "eye_height": opening[0],
-        "eye_height_mv": 1e3 * opening[0] * abs(point.main_cursor),
         "eye_width_ui": opening[1],
         "eye": opening[2],
         **{f"snr {name}": _finite(p.snr_db) for name, p in points.items()},
@@ -230,7 +229,7 @@ def _draw_loss(rows: Sequence[dict[str, Any]], named: dict[str, str]) -> Figure:
             left.plot(x, _column(mine, "loss_at_nyquist_db"), **style)
             right.plot(x, 100 * _column(mine, "eye_height"), marker="o", markersize=3, **style)
         left.set(
-            xlabel="cable length [m]", ylabel="loss die to die at Nyquist [dB]", title="Loss grows in proportion to length"
+            xlabel="cable length [m]", ylabel="loss die to die at Nyquist [dB]", title="Loss grows linearly with length"
         )
         left.legend()
         right.set(
