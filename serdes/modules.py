@@ -106,7 +106,7 @@ ARCHITECTURES: dict[str, Architecture] = {
 class Lane:
     """The electronics around the optics at one symbol rate.
 
-    ``host_noise_db``: white noise of a host's receiver behind a linear module against its outer level. ``noise_density`` [V^2/Hz]
+    ``host_noise_db``: rms noise of a host's receiver behind a linear module against its outer level, white up to the symbol rate. ``noise_density`` [V^2/Hz]
     of the receivers that end electrical segments. ``host_taps``: feed-forward taps of both, with one feedback tap.
     ``bit_error_ratio``: of the whole path, before the code.
     """
@@ -130,8 +130,7 @@ class Lane:
 
     def host_rx(self, level: float, equalized: bool = True) -> Receiver:
         """The host's receiver behind a linear module whose outer level is ``level`` [V] without copper."""
-        bandwidth = 0.75 * self.symbol_rate
-        density = (level * 10 ** (self.host_noise_db / 20)) ** 2 / (1.0262 * bandwidth)
+        density = (level * 10 ** (self.host_noise_db / 20)) ** 2 / self.symbol_rate
         return replace(self.electrical_rx(), noise_density=density, equalizer=self._equalizer() if equalized else FixedTaps())
 
     def electrical_rx(self) -> Receiver:
@@ -206,7 +205,7 @@ def run_path(
     architecture: Architecture, lane: Lane, host: Channel, optics: ImddChannel, engine: SemiAnalytic | None = None
 ) -> PathResult:
     """The whole path: error ratios of its segments add, what the retimed electrical ones use up is not there for the light."""
-    engine = engine or SemiAnalytic(n_symbols=4096)
+    engine = engine or SemiAnalytic(n_symbols=4096, taps_per_symbol=2)
     n_retimed = (architecture.transmit == "retimed") + (architecture.receive == "retimed")
     ratio = _electrical_ratio(lane, host) if n_retimed else 0.0
     electrical = (ratio,) * n_retimed
