@@ -95,7 +95,14 @@ class CaseResult:
 
     def without(self, cause: str) -> float:
         """COM of the DFE receiver [dB] were one impairment not there, the equaliser as it is."""
-        return float(20 * np.log10(self.signal / self.scaled(cause, 0.0).quantile(self.sheet.DER_0)))
+        return float(20 * np.log10(self.signal / self.noise_with(cause, 0.0)))
+
+    def noise_with(self, cause: str, factor: float) -> float:
+        """A_ni [V] with the rms of one impairment times ``factor``, the equaliser as it is: exact, or of the window's eye."""
+        law = self.scaled(cause, factor)
+        if self.opening is not None and self.setting is not None:
+            return com_eye.opening(self.sheet, self.setting, {cause: factor}).noise
+        return law.quantile(self.sheet.DER_0)
 
     def for_one_db(self, cause: str, more_db: float = 1.0) -> float | None:
         """By how many dB the rms of one impairment must fall for ``more_db`` of COM; None: its going would not do.
@@ -104,11 +111,10 @@ class CaseResult:
         """
         from scipy.optimize import brentq
 
-        here = self.scaled(cause, 1.0).quantile(self.sheet.DER_0)
-        goal = here * 10 ** (-more_db / 20)
-        if self.scaled(cause, 0.0).quantile(self.sheet.DER_0) >= goal:
+        goal = self.noise_with(cause, 1.0) * 10 ** (-more_db / 20)
+        if self.noise_with(cause, 0.0) >= goal:
             return None
-        factor = brentq(lambda x: self.scaled(cause, x).quantile(self.sheet.DER_0) / goal - 1, 1e-9, 1.0, xtol=1e-6)
+        factor = brentq(lambda x: self.noise_with(cause, x) / goal - 1, 1e-9, 1.0, xtol=1e-6)
         return float(-20 * np.log10(factor))
 
     def why(self) -> list[dict[str, Any]]:

@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -48,8 +49,9 @@ def _at(sheet: Sheet, e: Equalised, offsets: np.ndarray) -> np.ndarray:
     return e.pulse[whole] * (1 - part) + e.pulse[whole + 1] * part
 
 
-def opening(sheet: Sheet, e: Equalised, crosstalk: bool = True) -> Opening:
-    """VEO and VEC of one setting. ``crosstalk``: with that of the aggressors at their worst phase."""
+def opening(sheet: Sheet, e: Equalised, scale: Mapping[str, float] = MappingProxyType({})) -> Opening:
+    """VEO and VEC of one setting. ``scale``: factors on the rms of ISI, XT (at its worst phase), DD, TX, N, RJ."""
+    f = {name: scale.get(name, 1.0) for name in ("ISI", "XT", "DD", "TX", "N", "RJ")}
     reach = int(np.floor(sheet.T_O * sheet.samples_C2M + 1e-9))
     steps = np.arange(-reach, reach + 1)
     fine = sheet.M / sheet.samples_C2M
@@ -60,11 +62,11 @@ def opening(sheet: Sheet, e: Equalised, crosstalk: bool = True) -> Opening:
     h[:, k] = 0
     h[:, k + 1 : k + 1 + len(e.feedback)] -= np.array(e.feedback) * e.main
     # outer levels are +-R_LM h, the inner ones a third of that
-    x = sheet.mean_square * np.sum(slopes**2, axis=1) * sheet.sigma_RJ**2
-    sigma = np.sqrt(x + e.variances["N"] + e.variances["TX"])
-    cursors = np.concatenate([h, sheet.A_DD * slopes], axis=1)
-    if crosstalk and e.crosstalk:
-        extra = np.concatenate(e.crosstalk)
+    moved = sheet.mean_square * np.sum(slopes**2, axis=1) * (f["RJ"] * sheet.sigma_RJ) ** 2
+    sigma = np.sqrt(moved + f["N"] ** 2 * e.variances["N"] + f["TX"] ** 2 * e.variances["TX"])
+    cursors = np.concatenate([f["ISI"] * h, f["DD"] * sheet.A_DD * slopes], axis=1)
+    if f["XT"] and e.crosstalk:
+        extra = f["XT"] * np.concatenate(e.crosstalk)
         cursors = np.concatenate([cursors, np.broadcast_to(extra, (steps.size, extra.size))], axis=1)
     cursors = cursors[:, np.max(np.abs(cursors), axis=0) > 1e-5 * e.main]
     spread = float(np.sqrt(np.max(sheet.mean_square * np.sum(cursors**2, axis=1) + sigma**2)))
@@ -121,7 +123,7 @@ def search(sheet: Sheet, paths: Sequence[ComPath]) -> Equalised | None:
     for i in order:
         c, s = divmod(i, fom.shape[1])
         e = equalise(sheet, paths[:1], settings[c], s, int(at[c, s]), fom.size)
-        seen = opening(sheet, e, crosstalk=False)
+        seen = opening(sheet, e)
         rank = (seen.height > sheet.VEO_test, float(20 * np.log10(seen.signal / seen.noise)))
         if best is None or rank > best[0]:
             best = (

@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from channels.imdd import flattened
+from channels.stages import Stage
 from dsp import check
 from dsp.distribution import q_inv
 from dsp.units import dbm
@@ -62,7 +64,7 @@ def sensitivity(
         raise ValueError("sensitivity needs an amplifier without saturation: the waveform would depend on the power")
     point = point or operating_point(link)
     passed = noise_free(link, point, engine.n_symbols, engine.samples_per_symbol)
-    low, high = optics.received_power(link.tx.amplitude * np.array([-1.0, 1.0]))
+    low, high = optics.received_power(outer_drive(link) * np.array([-1.0, 1.0]))
     return _search(passed, bit_error_ratio, engine, float(abs(high - low)), float(high + low) / 2)
 
 
@@ -99,6 +101,16 @@ def _search(passed: Pass, bit_error_ratio: float, engine: SemiAnalytic, oma: flo
     loss = float(brentq(surplus, min(at, beyond), max(at, beyond), xtol=2e-3))
     surplus(loss)
     return result(loss, "found")
+
+
+def outer_drive(link: Link) -> float:
+    """Input [V] of the first optics while the transmitter holds its outermost level."""
+    drive = link.tx.amplitude * float(np.sum(link.tx.ffe.feed_forward)) * float(np.max(np.abs(link.tx.constellation.array)))
+    for piece in flattened(link.channel):
+        if isinstance(piece, Stage):
+            return drive
+        drive *= float(np.real(piece.transfer(np.zeros(1)))[0])
+    return drive
 
 
 def with_loss(link: Link, loss_db: float) -> Link:

@@ -15,7 +15,7 @@ from dsp.detector import SequenceState
 from dsp.mlsd import Mlsd
 from dsp.receiver import Received, ReceiverLoop
 from serdes import fused, waveform
-from serdes.counting import EyeCounter, Tally
+from serdes.counting import LAGS, EyeCounter, Tally
 from serdes.operating_point import OperatingPoint
 from serdes.spectra import LEAST
 from serdes.stages import Adaptation, cold_taps, loop_stages
@@ -49,6 +49,8 @@ class _FusedWay:
         self.link, self.fused = link, fused.fuse(point, m, phases)
         self.state = fused.start(self.fused, link, rng)
         self.first = float(self.fused.main)
+        # decisions are compared with symbols sent up to LAGS later: the waveform waits for them
+        self._wait, self._held = 2 * LAGS * m, np.zeros(0)
         self.lost = float(self.fused.filters.lost[0])
         self.others = [
             waveform.neighbour(a, point, m * math.ceil(LEAST / m), rng) for i, a in enumerate(link.aggressors) if i not in alike
@@ -57,7 +59,10 @@ class _FusedWay:
     def advance(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """``n`` more symbols: indices, and the waveform that is complete."""
         index, wave, self.state = fused.advance(self.fused, self.link, n, self.state)
-        return index, wave
+        wave = np.concatenate((self._held, wave))
+        ready = max(wave.size - self._wait, 0)
+        self._held = wave[ready:]
+        return index, wave[:ready]
 
 
 class _WaveWay:
@@ -247,7 +252,7 @@ def receiver_loop(engine: Settings, point: OperatingPoint, fused_way: bool = Tru
         tap_limit=getattr(rx.equalizer, "tap_limit", None),
         jittered=rx.jitter.variance_ui2 > 0,
         paced=link.tx.edges.paced(link.tx.offset_ppm, link.symbol_rate),
-        noisy=(fused_way and bool(np.any(point.spectra.noise > 0))) or own_noise > 0,
+        noisy=bool((fused_way and np.any(point.spectra.noise > 0)) or own_noise > 0),
         traced=engine.eye_symbols > 0,
     )
 

@@ -96,7 +96,8 @@ def test_laws_have_their_moments_and_bounds():
     assert np.abs(x - 3).max() <= 4
     assert x.mean() == pytest.approx(3, abs=0.1)
     u = np.array([Uniform(low=1e-3, high=10, log=True).draw(rng) for _ in range(4000)])
-    assert np.median(u) == pytest.approx(0.1, rel=0.15)
+    assert np.log10(u).mean() == pytest.approx(-1, abs=0.08)
+    assert (u.min() >= 1e-3, u.max() <= 10) == (True, True)
 
 
 def test_spaces_have_their_ends():
@@ -147,19 +148,20 @@ def test_axes_come_back_from_their_description():
 
 
 def test_numbers_are_the_same_in_any_order_by_any_workers():
-    forward = sweep(noisy, {"a": linspace(1, 2, 12)}, Here(), seed=7)
-    backward = sweep(noisy, {"a": linspace(2, 1, 12)}, Here(), seed=7)
+    values = np.linspace(1, 2, 12).tolist()
+    forward = sweep(noisy, {"a": values}, Here(), seed=7)
+    backward = sweep(noisy, {"a": values[::-1]}, Here(), seed=7)
     np.testing.assert_array_equal(forward.z, backward.z[::-1])
     with ThreadPoolExecutor(3) as pool:
-        same(forward, sweep(noisy, {"a": linspace(1, 2, 12)}, pool, seed=7))
-    assert not np.any(sweep(noisy, {"a": linspace(1, 2, 12)}, Here(), seed=8).z == forward.z)
+        same(forward, sweep(noisy, {"a": values}, pool, seed=7))
+    assert not np.any(sweep(noisy, {"a": values}, Here(), seed=8).z == forward.z)
     assert np.unique(forward.z / forward.a).size == 12
 
 
 def test_numbers_are_the_same_on_any_machine():
     # Of another interpreter, on another day: a change of the seeding changes published studies.
-    assert digest({"a": 2, "b": "x"}) == digest({"b": "x", "a": 2.0})
-    assert rng_of(7, {"length": 1.0}).integers(10**6) == rng_of(7, {"length": 1}).integers(10**6)
+    assert digest({"a": 2, "b": "x"}) == digest({"b": "x", "a": 2.0}) == "03e5a8ed471fa826dcaf82b53809fb12"
+    assert rng_of(7, {"length": 1.0}).integers(10**6) == rng_of(7, {"length": 1}).integers(10**6) == 588365
     assert digest({"a": 1}) != digest({"a": "1"})
     assert digest({"a": 1}) != digest({"a": True})
     assert digest(2**60) != digest(2**60 + 1)

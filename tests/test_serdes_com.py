@@ -334,6 +334,17 @@ def test_the_window_costs_eye_and_closes_to_com():
     assert com_case(wide, wide.cases[0], CHANNEL).opening.height < seen.opening.height
 
 
+def test_what_closes_the_window_is_told_by_the_window():
+    sheet = replace(FIXED, T_O=0.05)
+    case = com_case(sheet, sheet.cases[0], ComChannel(thru=ROUGH, fext=(coupling(30.0),)))
+    rows = case.why()
+    assert {r["symbol"] for r in rows} >= {"ISI", "TX", "XT"}
+    assert all(case.com_db < r["com_without_db"] < case.com_db + 12 for r in rows)
+    first = next(r for r in rows if r["for_one_db"] is not None)
+    better = com_eye.opening(sheet, case.setting, {first["symbol"]: 10 ** (-first["for_one_db"] / 20)})
+    assert db(case.signal / better.noise) == pytest.approx(case.com_db + 1, abs=1e-3)
+
+
 def test_an_eye_below_its_limit_fails():
     sheet = replace(FIXED, T_O=0.05, VEC_max=1.0)
     case = com_case(sheet, sheet.cases[0], CHANNEL)

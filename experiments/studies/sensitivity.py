@@ -243,7 +243,7 @@ def _draw(rows: Sequence[dict[str, Any]], base: Mapping[str, float]) -> Figure:
             hosts = f", {'-'.join(HOSTS)} hosts" if s.has_host_classes else ""
             ax.set(xlabel="reach [m]", title=f"{s.title}, 26 AWG{hosts}: {length:.2f} m")
             low, high = min(r["reach_m"] for r in mine), max(r["reach_m"] for r in mine)
-            room = 0.22 * (high - low)
+            room = max(0.22 * (high - low), 0.1 * length)
             ax.set_xlim(max(low - room, -room), high + room)
             ax.grid(visible=False, axis="y")
         return fig

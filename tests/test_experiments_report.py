@@ -1,0 +1,180 @@
+import base64
+import dataclasses
+import html.parser
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from experiments import registry, report
+from experiments.registry import STUDIES, Study, studies
+from experiments.study import Answer
+
+
+def run(n: int = 3, progress=None):
+    from serdes import plot
+
+    def draw():
+        with plot.figure(4, 3) as (fig, ax):
+            ax.plot([0, 1], [0, 1])
+            return fig
+
+    rows = [{"length_m": 0.5 * k, "why": "a cause that needs a good many words to be told <b>", "ok": True} for k in range(n)]
+    return Answer(
+        question="?", tables={"wide_table": rows, "empty": []}, figures={"curve": draw, "other": draw}, notes=("first",)
+    )
+
+
+def broken():
+    raise ZeroDivisionError("nothing")
+
+
+TOY = Study(
+    name="toy", question="Is 1 < 2?", run=run, command="serdes toy", method="By counting.", references=("Euclid & others",),
+    quick={"n": 2}, arguments={"n": 40},
+)  # fmt: skip
+BROKEN = Study(name="broken", question="Why?", run=broken, command="serdes broken", method="None.")
+
+
+class Parser(html.parser.HTMLParser):
+    VOID = ("meta", "link", "img", "br")
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen, self.ids, self.addresses = [], [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.seen.append(tag)
+        self.ids += [values["id"]] if "id" in values else []
+        self.addresses += [values[k] for k in ("src", "href") if k in values]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.fixture
+def page(tmp_path):
+    return report.write(tmp_path / "out", (TOY, BROKEN), quick=True)
+
+
+def test_the_page_has_everything_of_a_study(page):
+    text = page.read_text()
+    for part in (
+        "Is 1 &lt; 2?",
+        "first",
+        "By counting.",
+        "Euclid &amp; others",
+        "Toy sizes",
+        "--only toy",
+        "run(n=2)",
+        "a cause",
+    ):
+        assert part in text, part
+    assert "needs a good many words to be told <b>" not in text
+    assert sorted(p.name for p in (page.parent / "toy").iterdir()) == sorted(
+        ["wide_table.csv", "empty.csv", "answer.json", "curve.png", "other.png"]
+    )
+
+
+def test_the_page_is_well_formed_and_needs_nothing_else(page):
+    parser = Parser()
+    parser.feed(page.read_text())
+    assert not parser.open
+    assert len(set(parser.ids)) == len(parser.ids)
+    assert all(a.startswith(("data:", "#")) for a in parser.addresses)
+    assert parser.seen.count("img") == 2
+    assert "script" not in parser.seen
+    assert not re.search(r"(?:url\(|@import|https?://)", page.read_text().replace("http://www.w3.org", ""))
+    figures = [a for a in parser.addresses if a.startswith("data:image")]
+    assert all(b"<svg" in base64.b64decode(a.partition(",")[2]) for a in figures)
+
+
+def test_a_study_that_fails_is_a_section(page):
+    assert "This study failed: ZeroDivisionError: nothing" in page.read_text()
+
+
+def test_a_large_drawing_becomes_a_picture(monkeypatch):
+    monkeypatch.setattr(report, "LARGEST_SVG", 10)
+    assert report.picture(run().figures["curve"]()).startswith("data:image/png;base64,")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, ""), (True, "yes"), (53.125, "53.125"), (1e-9, "1e-09"), (float("inf"), "inf"), (3, "3"), ("x", "x")],
+)
+def test_values_are_shown(value, text):
+    assert report.shown(value) == text
+
+
+def test_the_registry_is_sound():
+    names = [s.name for s in STUDIES]
+    assert len(set(names)) == len(names) >= 8
+    assert studies(["why", "reach"]) == tuple(s for s in STUDIES if s.name in ("why", "reach"))
+    with pytest.raises(ValueError, match="did you mean 'reach'"):
+        studies(["raech"])
+    for study in STUDIES:
+        compile(study.script(quick=True), study.name, "exec")
+
+
+def test_answers_are_sentences_of_the_tables():
+    rows = [
+        {"rate": "25G", "reach_m": 6.0, "outcome": "found"},
+        {"rate": "25G", "reach_m": 4.0, "outcome": "found"},
+        {"rate": "50G", "reach_m": 3.0, "outcome": "found"},
+    ]
+    answer = Answer(question="?", tables={"reach": rows}, figures={}, notes=("one", "the pJ/bit: two"))
+    assert "25G 4.0 to 6.0 m, 50G 3.0 m" in STUDIES[0].sentence(answer)
+    assert registry.note_with("pJ/bit:")(answer) == "the pJ/bit: two"
+    assert registry.note_with("absent")(answer) == "one"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"name": ""}, "name"),
+        ({"question": ""}, "question"),
+        ({"command": 3}, "command"),
+        ({"method": ""}, "method"),
+        ({"arguments": {"x": 1}}, "arguments"),
+        ({"quick": {"x": 1}}, "quick"),
+    ],
+)
+def test_wrong_studies_are_named(changes, words):
+    with pytest.raises(ValueError, match=f"Study.{words}"):
+        dataclasses.replace(TOY, **changes)
+
+
+PROBE = """<script>window.addEventListener("load", () => {
+  const bad = [...document.images].filter(i => !i.complete || !i.naturalWidth).length;
+  const d = document.documentElement;
+  const found = `bad ${bad} of ${document.images.length}, wide ${d.scrollWidth - d.clientWidth}, view ${d.clientWidth}`;
+  parent.postMessage(found, "*");
+});</script></body>"""
+FRAME = """<!doctype html><title>none</title><link rel="icon" href="data:,"><script>
+window.addEventListener("message", e => { document.title = e.data; });</script>
+<iframe src="probe.html" style="border:0;width:%dpx;height:900px"></iframe>"""
+"""A window can't be as narrow as a phone; a frame can."""
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_browser_shows_it_without_errors_or_overflow(tmp_path, width):
+    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if browser is None:
+        pytest.skip("no chromium here")
+    page = report.write(tmp_path / "out", (TOY, BROKEN))
+    probe = page.with_name("probe.html")
+    probe.write_text(page.read_text().replace("</body>", PROBE))
+    frame = page.with_name("frame.html")
+    frame.write_text(FRAME % width)
+    done = subprocess.run(
+        [browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--window-size=1600,900",
+         f"--user-data-dir={tmp_path / 'profile'}", "--enable-logging=stderr", "--virtual-time-budget=4000", "--dump-dom",
+         frame.as_uri()],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert "CONSOLE" not in done.stderr
+    assert f"<title>bad 0 of 2, wide 0, view {width}</title>" in done.stdout

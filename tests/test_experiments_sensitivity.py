@@ -1,0 +1,83 @@
+"""What moves the reach: each change moves it the way physics says, and draws are reproducible."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dsp.units import ps
+from experiments.studies import sensitivity as study
+from experiments.studies.sensitivity import Scenario
+from serdes.setups import setup
+
+S = setup("112G")
+
+
+@pytest.fixture(scope="module")
+def base():
+    return Scenario().reach(S, 3.0)[0]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "longer"),
+    [
+        (Scenario(gauge=30), False),
+        (Scenario(loss_factor=0.9), True),
+        (Scenario(skew=5 * ps), False),
+        (Scenario(crosstalk_db=None), True),
+        (Scenario(error_factor=10), True),
+        (Scenario(board=25e-3), False),
+        (Scenario(cable={"temperature": 75.0}), False),
+        (Scenario(link={"rx.converter.n_bits": 7}), True),
+    ],
+    ids=["gauge", "loss", "skew", "crosstalk", "target", "board", "heat", "bits"],
+)
+def test_each_change_moves_the_reach_its_way(scenario, longer, base):
+    length, outcome = scenario.reach(S, 3.0)
+    assert outcome == "found"
+    assert (length > base) is longer
+
+
+def test_the_reach_goes_as_one_over_the_loss_where_the_cable_dominates(base):
+    # 10 % less loss per metre: about 11 % more length, a little less for the losses of hosts and connectors
+    assert 1.05 < Scenario(loss_factor=0.9).reach(S, 3.0)[0] / base < 1.13
+
+
+def test_host_classes_only_where_there_are_any():
+    assert "host class" not in study.factors(S)
+    assert set(study.factors(setup("224G"))["host class"]) == {"HL-HL", "HN-HN"}
+
+
+def test_draws_depend_on_the_seed_alone():
+    one, same, other = (study.draw(S, np.random.default_rng(seed)) for seed in (3, 3, 4))
+    assert one == same
+    assert one != other
+    assert one.skew >= 0
+    assert 20 <= one.cable["temperature"] <= 70
+
+
+def test_tables_rank_by_the_swing():
+    rows = [
+        {"rate": "a", "factor": f, "change": c, "reach_m": x, "base_m": 2.0}
+        for f, c, x in (("small", "up", 2.1), ("small", "down", 1.95), ("large", "up", 2.2), ("large", "down", 1.0))
+    ]
+    ranked = study._ranked(rows)
+    assert [(r["factor"], r["rank"]) for r in ranked] == [("large", 1), ("large", 1), ("small", 2), ("small", 2)]
+
+
+def test_run_with_tolerances(monkeypatch):
+    few = {"wire gauge": {"30 AWG": Scenario(gauge=30)}}
+    monkeypatch.setattr(study, "factors", lambda s: few)
+    monkeypatch.setattr(study, "run_all", lambda work, tasks, progress: [work(t) for t in tasks])
+    answer = study.run(("112G",), draws=4, seed=2)
+    (row,) = answer.tables["tolerance"]
+    assert row["p5_m"] <= row["p50_m"] <= row["p95_m"] < 3.4  # heat, skew and board can only shorten it
+    assert answer.tables == study.run(("112G",), draws=4, seed=2).tables
+    for draw in answer.figures.values():
+        assert draw().axes
+    with pytest.raises(ValueError, match="draws must be 0 or more"):
+        study.run(draws=-1)
+
+
+def test_a_scenario_is_a_value():
+    assert replace(Scenario(), gauge=26) == Scenario()
