@@ -76,9 +76,9 @@ class DirectDetection:
         """First length [m] at which the margin is gone, `LONGEST` at most."""
         low, high = 0.0, 200.0
         while self.margin_db(high, dispersion, loss) > 0:
-            low, high = high, 1.6 * high
-            if low >= LONGEST:
+            if high == LONGEST:
                 return LONGEST
+            low, high = high, min(1.6 * high, LONGEST)
         while high - low > 0.02 * high:
             middle = (low + high) / 2
             low, high = (middle, high) if self.margin_db(middle, dispersion, loss) > 0 else (low, middle)

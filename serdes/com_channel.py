@@ -27,6 +27,8 @@ TRUNCATION = 1e-3
 NOT_PASSIVE = 1.02
 """Largest singular value of S that is still taken for measurement noise."""
 SMALLEST = np.finfo(float).eps
+LONGEST_DELAY = 0.45
+"""Largest delay in steps of 1 / Delta_f: beyond half a turn a step the phase is lost."""
 AMPLITUDES = {"thru": "A_v", "fext": "A_fe", "next": "A_ne"}
 
 
@@ -127,14 +129,29 @@ def frequencies(sheet: Sheet, network: MultiPort | LinearChannel) -> np.ndarray:
 
 def voltage_transfer(sheet: Sheet, case: Case, kind: str, network: MultiPort | LinearChannel) -> tuple[np.ndarray, np.ndarray]:
     """Frequencies [Hz] and H21 (93A-18) from circuit to circuit, packages and boards included."""
+    f = frequencies(sheet, network)
     if isinstance(network, LinearChannel):
-        f = frequencies(sheet, network)
         return f, network.transfer(f)
     near = sheet.end(case, {"thru": "tx"}.get(kind, kind))
     far = tuple(part.flipped for part in reversed(sheet.end(case, "rx")))
-    f = frequencies(sheet, network)
     path = CopperChannel(parts=(*near, network, *far), source_resistance=sheet.R_d[0], load_resistance=sheet.R_d[1])
+    if not isinstance(network, FileNetwork):
+        _fits(sheet, path)
     return f, path.transfer(f)
+
+
+def _fits(sheet: Sheet, path: CopperChannel) -> None:
+    """A model's delay must turn the phase by less than half a turn a step of Delta_f; a file's report has told already."""
+    probe = sheet.f_b / 8 + np.array([0.0, 1e-4 * sheet.Delta_f])
+    first, second = path.transfer(probe)
+    delay = float(-np.angle(second * np.conj(first)) / (2 * np.pi * (probe[1] - probe[0])))
+    if delay * sheet.Delta_f > LONGEST_DELAY:
+        raise check.fail(
+            "Sheet",
+            "Delta_f",
+            f"below {LONGEST_DELAY / delay:.3g} Hz for a channel with a delay of {delay:.3g} s",
+            sheet.Delta_f,
+        )
 
 
 def filtered(sheet: Sheet, f: np.ndarray, h: np.ndarray) -> np.ndarray:

@@ -193,14 +193,8 @@ class SemiAnalytic:
         step = voltage[1] - voltage[0]
         levels = link.tx.constellation.array
         density = np.zeros((levels.size, self.n_phases, self.n_bins))
-        d = levels[passed.sent]
-        base = math.floor(settled.at)
         for k, u in enumerate(ui):
-            y = _moved(passed.y, settled.at - base + u * self.samples_per_symbol)
-            z = _rows(passed, y, base, settled.spacing, settled.feed_forward.size, settled.n_precursors, passed.n)
-            z = z @ settled.feed_forward + settled.offset
-            for i, b in enumerate(settled.feedback, start=1):
-                z -= b * d[WARM_UP - i : WARM_UP - i + passed.n]
+            z = equalized(settled, _moved(passed.y, u * self.samples_per_symbol))
             bins = np.clip(np.rint((z + 2) / step).astype(int), 0, self.n_bins - 1)
             for level in range(levels.size):
                 density[level, k] = np.bincount(bins[settled.sent == level], minlength=self.n_bins)
@@ -212,6 +206,19 @@ class SemiAnalytic:
             time=ui / link.symbol_rate, voltage=voltage, density=density, levels=levels, symbol_time=1 / link.symbol_rate,
             source="semi-analytic", virtual=True, floor=levels.size / passed.n,
         )  # fmt: skip
+
+
+def equalized(settled: Settled, y: np.ndarray) -> np.ndarray:
+    """Decision variables (n,) of another waveform ``y`` of the same pass, noise included, with the right decisions fed back."""
+    passed = settled.pass_
+    base = math.floor(settled.at)
+    moved = _moved(y, settled.at - base)
+    rows = _rows(passed, moved, base, settled.spacing, settled.feed_forward.size, settled.n_precursors, passed.n)
+    z = rows @ settled.feed_forward + settled.offset
+    d = passed.point.link.tx.constellation.array[passed.sent]
+    for i, b in enumerate(settled.feedback, start=1):
+        z -= b * d[WARM_UP - i : WARM_UP - i + passed.n]
+    return z
 
 
 def _overload(link: Link) -> str:

@@ -45,6 +45,15 @@ _MODULES = {
     "channels.conditioning": ("Conditioning",),
     "channels.file_network": ("FileNetwork", "FilePorts"),
     "channels.port_map": ("PortMap",),
+    "channels.imdd": ("ImddChannel", "Predistortion"),
+    "channels.stages": ("Amplifier",),
+    "channels.optical_path": ("Photodiode",),
+    "channels.multipath": ("Multipath",),
+    "channels.fiber": ("SingleModeFiber", "MultimodeFiber"),
+    "channels.lasers": ("Laser",),
+    "channels.modulators": ("Mzm", "Eml"),
+    "channels.vcsel": ("Vcsel",),
+    "channels.host": ("HostLoss",),
 }
 TYPES = {name: module for module, names in _MODULES.items() for name in names}
 NONE = "none"

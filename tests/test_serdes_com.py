@@ -310,6 +310,11 @@ def test_bad_files_are_refused_by_name(tmp_path):
     assert "below-full-band" in [f.code for f in short.findings]
 
 
+def test_a_step_too_wide_for_the_delay_is_refused():
+    with pytest.raises(ValueError, match=r"Delta_f must be below .* delay of"):
+        com_of(replace(FIXED, Delta_f=100e6), ComChannel(thru=replace(LINE, length=1.5)))
+
+
 def test_channel_wants_two_ports():
     with pytest.raises(ValueError, match="thru"):
         ComChannel(thru="line")

@@ -254,7 +254,7 @@ def test_added_noise_costs_what_it_should():
 def test_com_against_length_gives_a_reach():
     base = standard("802.3dj-cr")
     sheet = replace(
-        sparse(base), c_pre=((0.0,),), c_post=((0.0,),), g_DC=(-20.0,), g_DC2=(-3.0,), Delta_f=100e6, N_wg=0, N_fix=22,
+        sparse(base), c_pre=((0.0,),), c_post=((0.0,),), g_DC=(-20.0,), g_DC2=(-3.0,), Delta_f=25e6, N_wg=0, N_fix=22,
         N_max=22,
         sample_adjustment=(-1, 2),
     )  # fmt: skip

@@ -29,6 +29,8 @@ SPAN_COUNTS = tuple(range(1, 16))
 LAUNCHES_DBM = tuple(float(x) for x in np.arange(-10, 7.01, 1))
 BAND = 4800e9
 """Width of the amplified band [Hz], filled with channels."""
+FLOOR_DB = -8.0
+"""Margin below which a curve is not followed."""
 LAUNCH_DBM = 0.0
 """Power of a channel into each span behind a booster [dBm]."""
 
@@ -43,13 +45,11 @@ def _work(job: tuple[str, Any]) -> Any:
     kind, value = job
     if kind == "lane":
         return _lane(value)
-    if kind == "lane margin":
-        lane, length = value
-        return {"kind": lane.label, "distance_km": length / km, "margin_db": max(lane.margin_db(length), -20.0)}
     return _stages(*value)
 
 
 def _lane(lane: DirectDetection) -> dict[str, Any]:
+    """Reach and its causes, and the margin against distance as far as it is worth drawing."""
     reach, power, dispersion = lane.reach(), lane.reach(dispersion=False), lane.reach(loss=False)
     return {
         "kind": lane.label,
@@ -59,7 +59,17 @@ def _lane(lane: DirectDetection) -> dict[str, Any]:
         "null_at_nyquist_km": lane.null_at_nyquist() / km,
         "limit": "dispersion" if dispersion < power else "power",
         "beyond_bracket": reach >= LONGEST,
+        "margins": _lane_margins(lane),
     }
+
+
+def _lane_margins(lane: DirectDetection) -> list[dict[str, Any]]:
+    rows = []
+    for x in DISTANCES:
+        rows.append({"kind": lane.label, "distance_km": x / km, "margin_db": max(lane.margin_db(x), -20.0)})
+        if rows[-1]["margin_db"] < FLOOR_DB:
+            break
+    return rows
 
 
 def _stages(name: str, osnr_db: float, seed: int) -> dict[str, Any]:
@@ -152,10 +162,10 @@ def run(names: Sequence[str] = NAMES, osnr_db: float = 22.0, seed: int = 1, prog
     shown = amplified[0].name if amplified else None
     jobs: list[tuple[str, Any]] = [("stages", (shown, osnr_db, seed))] if shown else []
     jobs += [("lane", lane) for lane in LANES]
-    jobs += [("lane margin", (lane, x)) for lane in LANES for x in DISTANCES]
     results = run_all(_work, jobs, progress)
     signal = results.pop(0) if shown else None
-    lanes, margins = results[: len(LANES)], results[len(LANES) :]
+    margins = [row for lane in results for row in lane["margins"]]
+    lanes = [{key: value for key, value in lane.items() if key != "margins"} for lane in results]
     margins += [row for m in modules for row in _margins(m)]
     coherent = _coherent_rows(names)
     spans = [row for m in amplified for row in _spans(m)]
@@ -213,7 +223,7 @@ def _draw_distance(margins: Sequence[Mapping[str, Any]]) -> Figure:
         ax.set_xscale("log")
         ax.set_xticks([0.5, 1, 2, 5, 10, 20, 50, 100], ["0.5", "1", "2", "5", "10", "20", "50", "100"])
         ax.set(
-            xlabel="distance [km]", ylabel="SNR margin over the code's threshold [dB]", ylim=(-8, 18), xlim=(0.5, 120),
+            xlabel="distance [km]", ylabel="SNR margin over the code's threshold [dB]", ylim=(FLOOR_DB, 18), xlim=(0.5, 120),
             title="Dispersion and loss end intensity modulation; coherent goes on",
         )  # fmt: skip
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -1,0 +1,88 @@
+"""The optical lanes that the studies compare: one set of parts scaled with the symbol rate, each number an estimate of its class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from channels.fiber import MultimodeFiber, SingleModeFiber
+from channels.host import HostLoss
+from channels.imdd import ImddChannel, Predistortion
+from channels.lasers import Laser
+from channels.modulators import Mzm
+from channels.optical_path import Photodiode
+from channels.stages import Amplifier
+from channels.vcsel import Vcsel
+from dsp import check
+from dsp.units import GBd, from_dbm, nm
+from serdes.link import Transmitter
+from serdes.modules import Lane
+
+SYMBOL_RATES = {"56G": 26.5625 * GBd, "112G": 53.125 * GBd, "224G": 106.25 * GBd}
+DRIVER_BANDWIDTH, RECEIVER_BANDWIDTH = 0.55, 0.6
+"""3 dB points over the symbol rate: 58 and 64 GHz at 106.25 GBd, the class of today's parts."""
+AVERAGE_DBM = 2.0
+EXTINCTION_DB = 5.0
+RIN_DB = -142.0
+CONNECTORS_DB = 2.75
+"""Connectors of a 500 m link (TIA Fiber Optics Tech Consortium)."""
+NOISE = 3.24e-22
+"""18 pA/rtHz squared [A^2/Hz]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpticalLane:
+    """A lane rate with the bandwidth of its optics, over the symbol rate, and its wavelength [m]."""
+
+    rate: str
+    wavelength: float = 1310 * nm
+    bandwidth: float = 1.0
+
+    def __post_init__(self) -> None:
+        check.one_of(self, "rate", self.rate, SYMBOL_RATES)
+        check.between(self, "wavelength", self.wavelength, 840 * nm, 1675 * nm, "m")
+        check.between(self, "bandwidth", self.bandwidth, 0.2, 5)
+
+    @property
+    def symbol_rate(self) -> float:
+        """Symbols per second [Bd]."""
+        return SYMBOL_RATES[self.rate]
+
+    def lane(self) -> Lane:
+        """The electronics: hosts that send 0.4 V peak with 5 taps."""
+        tx = Transmitter(amplitude=0.4)
+        return Lane(symbol_rate=self.symbol_rate, host_tx=tx)
+
+    def host(self, loss_db: float) -> HostLoss:
+        """One side's electrical way, ``loss_db`` at Nyquist."""
+        return HostLoss(loss_db=loss_db, frequency=self.symbol_rate / 2)
+
+    def optics(self, length: float, connectors_db: float = CONNECTORS_DB, rin_db: float | None = RIN_DB) -> ImddChannel:
+        """Mach-Zehnder modulator, single-mode fibre of ``length`` [m]; worst zero-dispersion wavelength for this one."""
+        power = 2 * float(from_dbm(AVERAGE_DBM))
+        zero = 1324 * nm if self.wavelength < 1312 * nm else 1300 * nm
+        return ImddChannel(
+            source=Mzm(laser=Laser(power=power, wavelength=self.wavelength, rin_db=rin_db)),
+            driver=Amplifier(bandwidth=self.bandwidth * DRIVER_BANDWIDTH * self.symbol_rate),
+            predistortion=Predistortion(full_scale=1.0, extinction_db=EXTINCTION_DB),
+            fiber=SingleModeFiber(length=length, zero_dispersion=zero) if length else None,
+            loss_db=connectors_db,
+            photodiode=Photodiode(),
+            tia=self._tia(),
+        )
+
+    def multimode(self, length: float) -> ImddChannel:
+        """A VCSEL and OM4 of ``length`` [m]."""
+        return ImddChannel(
+            source=Vcsel(),
+            driver=Amplifier(bandwidth=40e9),
+            predistortion=Predistortion(full_scale=1.0, extinction_db=3.5),
+            fiber=MultimodeFiber(length=length, partition=0.3, partition_rate=self.symbol_rate),
+            loss_db=1.5,
+            photodiode=Photodiode(responsivity=0.5),
+            tia=self._tia(),
+        )
+
+    def _tia(self) -> Amplifier:
+        return Amplifier(
+            gain=1e3, bandwidth=self.bandwidth * RECEIVER_BANDWIDTH * self.symbol_rate, shape="butterworth4", noise_density=NOISE
+        )
