@@ -32,8 +32,8 @@ class Edfa:
     def noise_density(self, gain_db: float, wavelength: float) -> float:
         """Density of its spontaneous emission at its output in one polarisation [W/Hz], F G h nu / 2.
 
-        The noise figure F is that of a large gain: the 1 in F = 2 n_sp (G - 1) / G + 1 / G is left out, which at a gain of 17 dB
-        makes 0.02 dB.
+        The noise figure F is that of a large gain: the 1 in F = 2 n_sp (G - 1) / G + 1 / G is left out, which at a gain of 17
+        dB makes 0.02 dB.
         """
         return float(from_db_power(self.noise_figure_db + gain_db)) * PLANCK * SPEED_OF_LIGHT / wavelength / 2
 

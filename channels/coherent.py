@@ -144,10 +144,10 @@ class CoherentChannel(Channel):
         return osnr_of(power * float(from_db_power(self.net_db)), float(self.noise_psd(np.zeros(1))[0]))
 
     def nonlinear_snr_db(self, power: float, symbol_rate: float, coherent: bool | None = None) -> float:
-        """Signal over nonlinear interference [dB] by the Gaussian noise model for ``power`` [W] launched; infinite without Kerr.
+        """Signal over nonlinear interference [dB] by the Gaussian noise model at ``power`` [W] launched; infinite without Kerr.
 
-        ``coherent``: whether the interference of the spans is in step, which it is for one channel alone; None takes that for one
-        channel and independent spans for more (P. Poggiolini, JLT 30, 2012).
+        ``coherent``: whether the interference of the spans is in step, which it is for one channel alone; None takes that for
+        one channel and independent spans for more (P. Poggiolini, JLT 30, 2012).
         """
         comb = self.comb or Comb(symbol_rate=symbol_rate)
         coherent = comb.channels == 1 if coherent is None else coherent
@@ -233,6 +233,6 @@ def white_field(n: int, density: float, sample_rate: float, rng: np.random.Gener
 
 
 def load_noise(x: np.ndarray, osnr_db: float, sample_rate: float, rng: np.random.Generator) -> np.ndarray:
-    """Fields ``x`` (2, n) with white noise added to the OSNR [dB, 0.1 nm] of ``osnr_db``, the power of ``x`` taken as signal."""
+    """Fields ``x`` (2, n) with white noise added down to ``osnr_db`` [dB, 0.1 nm], the power of ``x`` taken as signal."""
     power = float(np.mean(np.sum(np.abs(x) ** 2, axis=0)))
     return x + white_field(x.shape[-1], noise_density_of(power, osnr_db), sample_rate, rng)

@@ -18,8 +18,9 @@ from dsp.units import from_db, mW
 class IqModulator:
     """Two nested Mach-Zehnder modulators at the null, in quadrature, for each polarisation.
 
-    E = sin(pi v_I / 2 V_pi + bias) + j e^{j angle} g sin(pi v_Q / 2 V_pi + bias). ``depth``: rms of each drive over V_pi, which makes
-    the distortion; ``imbalance_db``: 20 log10 g; ``angle_error`` [rad] from quadrature; ``bias_error`` [rad] from the null.
+    E = sin(pi v_I / 2 V_pi + bias) + j e^{j angle} g sin(pi v_Q / 2 V_pi + bias). ``depth``: rms of each drive over V_pi,
+    which makes the distortion; ``imbalance_db``: 20 log10 g; ``angle_error`` [rad] from quadrature; ``bias_error`` [rad] from
+    the null.
     """
 
     depth: float = 0.1
@@ -47,9 +48,9 @@ class IqModulator:
 class CoherentFrontEnd:
     """A 90 degree hybrid and balanced photodiodes for each polarisation, with the local oscillator.
 
-    ``oscillator_power`` [W]: of both polarisations, at the module's hybrid. ``photodiode``: its responsivity includes the hybrid's
-    excess loss, its pole is left out. ``noise_density`` [A^2/Hz]: of each amplifier, one-sided. ``imbalance_db``, ``angle_error``
-    [rad]: of the quadrature against the in-phase output.
+    ``oscillator_power`` [W]: of both polarisations, at the module's hybrid. ``photodiode``: its responsivity includes the
+    hybrid's excess loss, its pole is left out. ``noise_density`` [A^2/Hz]: of each amplifier, one-sided. ``imbalance_db``,
+    ``angle_error`` [rad]: of the quadrature against the in-phase output.
     """
 
     oscillator_power: float = 20 * mW

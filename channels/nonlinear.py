@@ -29,7 +29,7 @@ class Comb:
 
 
 def kerr_coefficient(effective_area: float, wavelength: float, index: float = 2.6e-20) -> float:
-    """gamma = 2 pi n2 / (lambda A_eff) [1/(W m)]; ``index`` n2 [m^2/W], ``effective_area`` [m^2], ``wavelength`` [m]."""
+    """Gamma = 2 pi n2 / (lambda A_eff) [1/(W m)]; ``index`` n2 [m^2/W], ``effective_area`` [m^2], ``wavelength`` [m]."""
     return 2 * np.pi * index / (wavelength * effective_area)
 
 
@@ -38,7 +38,8 @@ def nonlinear_noise(fiber: SingleModeFiber, gamma: float, power: float, comb: Co
 
     Gaussian noise model, closed form for the centre of a comb (P. Poggiolini, JLT 30, 2012, eq. 13 and 15):
     G = 8/27 gamma^2 G_s^3 L_eff^2 asinh(pi^2/2 |beta2| L_a R^2 N^(2 R / spacing)) / (pi |beta2| L_a), L_a = 1 / alpha.
-    ``gamma`` [1/(W m)]; ``power`` enters the fibre. Raises ValueError for a fibre without dispersion, where the model has no answer.
+    ``gamma`` [1/(W m)]; ``power`` enters the fibre. Raises ValueError for a fibre without dispersion, where the model has no
+    answer.
     """
     beta2 = abs(fiber.betas(wavelength)[0]) / fiber.length
     if beta2 < 1e-28:
@@ -53,7 +54,7 @@ def nonlinear_noise(fiber: SingleModeFiber, gamma: float, power: float, comb: Co
 
 
 def coherence(fiber: SingleModeFiber, comb: Comb, wavelength: float) -> float:
-    """Exponent beyond 1 with which noise grows with the number of equal spans, where their noises are in step (ibid., eq. 20)."""
+    """Exponent beyond 1 of the number of equal spans in the growth of noise, where spans are in step (ibid., eq. 20)."""
     beta2 = abs(fiber.betas(wavelength)[0]) / fiber.length
     alpha = fiber.loss_db(wavelength) / fiber.length * np.log(10) / 10
     band = comb.symbol_rate**2 * comb.channels ** (2 * comb.symbol_rate / comb.spacing)
@@ -64,7 +65,7 @@ def coherence(fiber: SingleModeFiber, comb: Comb, wavelength: float) -> float:
 def split_step(
     x: np.ndarray, sample_rate: float, fiber: SingleModeFiber, gamma: float, wavelength: float, step_phase: float = 0.02
 ) -> np.ndarray:
-    """Fields (2, n) [sqrt(W)] behind the fibre, loss included, in the frame of the carrier's group, the record taken as periodic.
+    """Fields (2, n) [sqrt(W)] behind the fibre, loss included, in the frame of the carrier's group; the record is periodic.
 
     Manakov equation (D. Marcuse et al., JLT 15, 1997) dA/dz = -alpha/2 A + D A - j 8/9 gamma (|A_x|^2 + |A_y|^2) A, e^{+jwt},
     by symmetric split steps, each of ``step_phase`` [rad] at the highest power (O. V. Sinkin et al., JLT 21, 2003).
@@ -106,7 +107,7 @@ def _step(length: float, alpha: float) -> float:
 
 
 def _check_band(spectrum: np.ndarray, sample_rate: float) -> None:
-    """Three waves of a band B spread over 3 B; what folds must stay out of the band itself, so B must be below half the rate."""
+    """Three waves of a band B spread over 3 B; what folds must stay out of the band itself, so B is below half the rate."""
     power = np.sum(np.abs(np.fft.fftshift(spectrum, axes=-1)) ** 2, axis=0)
     n = power.size
     edge = power[: n // 8].sum() + power[-(n // 8) :].sum()

@@ -31,9 +31,9 @@ class Equalized:
 class Butterfly:
     """Adaptive 2x2 equaliser of ``n_taps`` (odd) taps half a symbol apart.
 
-    The first output starts alone by the constant-modulus algorithm over ``start`` symbols with ``start_step``; the second starts
-    orthogonal to it, which keeps both from the same signal (L. Liu et al., OFC 2009, OMT2); then both on the rings of the
-    constellation with ``step`` (M. J. Ready and R. P. Gooch, ICASSP 1990) over the record, ``passes`` times.
+    The first output starts alone by the constant-modulus algorithm over ``start`` symbols with ``start_step``; the second
+    starts orthogonal to it, which keeps both from the same signal (L. Liu et al., OFC 2009, OMT2); then both on the rings of
+    the constellation with ``step`` (M. J. Ready and R. P. Gooch, ICASSP 1990) over the record, ``passes`` times.
     """
 
     n_taps: int = 21
@@ -88,13 +88,13 @@ class Butterfly:
         """Taps of least mean square error against ``wanted`` (2, n), from every ``every``-th symbol, and their output."""
         from scipy import linalg
 
-        half = self.n_taps // 2
-        padded = np.pad(np.asarray(x, complex), ((0, 0), (half, half)))
-        windows = np.lib.stride_tricks.sliding_window_view(padded, self.n_taps, axis=1)[:, : x.shape[-1] : 2 * every]
-        seen = np.concatenate((windows[0], windows[1]), axis=1)
-        gram = seen.T @ seen.conj()
-        gram[np.diag_indices_from(gram)] += 1e-6 * np.trace(gram).real / len(gram)
-        cross = wanted[:, ::every] @ seen.conj()
+        from dsp import kernels
+
+        xr, xi = self._padded(x)
+        size = 2 * self.n_taps
+        gram, cross = np.zeros((size, size), complex), np.zeros((2, size), complex)
+        kernels.normal_equations(xr, xi, np.asarray(wanted, complex), self.n_taps, every, gram, cross)
+        gram[np.diag_indices(size)] += 1e-6 * np.trace(gram).real / size
         taps = linalg.solve(gram.T, cross.T, assume_a="pos").T.reshape(2, 2, self.n_taps)
         return Equalized(symbols=self.apply(x, taps), taps=taps)
 

@@ -114,7 +114,7 @@ class Pilots:
         return mixed
 
     def align(self, y: np.ndarray, pilots: np.ndarray) -> Alignment:
-        """Find the pilots in ``y`` (2, n), whatever its phase and frequency offset: products of neighbouring pilots are compared."""
+        """Find the pilots in ``y`` (2, n) by products of neighbouring ones, whatever its phase and frequency offset."""
         from scipy import fft
 
         step = self.period
@@ -153,7 +153,7 @@ def slips(turns: np.ndarray) -> int:
 
 
 def whitened(x: np.ndarray) -> np.ndarray:
-    """``x`` (rows, n) with real and imaginary part made orthogonal and equally strong, the change least in square (P.-O. Loewdin).
+    """``x`` (rows, n), real and imaginary part made orthogonal and equally strong with the least change (P.-O. Loewdin).
 
     Undoes the amplitude and angle error of a 90 degree hybrid; offsets are removed.
     """
@@ -161,8 +161,9 @@ def whitened(x: np.ndarray) -> np.ndarray:
     for row, result in zip(x, out, strict=True):
         parts = np.stack((row.real, row.imag))
         parts = parts - parts.mean(axis=1, keepdims=True)
-        values, vectors = np.linalg.eigh(parts @ parts.T / parts.shape[1])
+        cross = np.mean(parts[0] * parts[1])
+        values, vectors = np.linalg.eigh(np.array([[np.mean(parts[0] ** 2), cross], [cross, np.mean(parts[1] ** 2)]]))
         scale = np.sqrt(values.mean() / values)
-        parts = (vectors * scale) @ vectors.T @ parts
-        result[:] = parts[0] + 1j * parts[1]
+        change = (vectors * scale) @ vectors.T
+        result[:] = (change[0, 0] + 1j * change[1, 0]) * parts[0] + (change[0, 1] + 1j * change[1, 1]) * parts[1]
     return out

@@ -102,9 +102,9 @@ class TimingLoop(ABC):
     def jitter_transfer(self, f_relative: np.ndarray, decision_delay: int = 0, update: int = 1) -> np.ndarray:
         """Complex transfer from the phase of the data to that of the samples, shape of ``f_relative`` = f / symbol rate.
 
-        G / (1 + G) with G = (k_p + k_i / (1 - z^-1)) z^-(update + delay) A / (1 - z^-1), delay = `latency` + ``decision_delay``;
-        A = (sin(pi f update) / (update sin(pi f)))^2 for the mean over an ``update`` of several symbols and its even use over
-        the next one. For small jitter. 1 at f = 0.
+        G / (1 + G) with G = (k_p + k_i / (1 - z^-1)) z^-(update + delay) A / (1 - z^-1), delay = `latency` +
+        ``decision_delay``; A = (sin(pi f update) / (update sin(pi f)))^2 for the mean over an ``update`` of several symbols
+        and its even use over the next one. For small jitter. 1 at f = 0.
         """
         proportional, integral = self.gains(1.0)
         f = np.asarray(f_relative, float)
@@ -150,9 +150,11 @@ class Gardner(TimingLoop):
 @final
 @dataclass(frozen=True, kw_only=True)
 class BangBang(TimingLoop):
-    """Bang-bang: the sign of the sample half way between two symbols of opposite level (J. D. H. Alexander, Electron. Lett. 11, 1975).
+    """Bang-bang: the sign of the sample half way between two symbols of opposite level (J. D. H. Alexander, Electron. Lett.
+    11, 1975).
 
-    Its gain depends on noise and interference at that sample: the bandwidth holds for the small-signal gain with them as Gaussian.
+    Its gain depends on noise and interference at that sample: the bandwidth holds for the small-signal gain with them as
+    Gaussian.
     """
 
     @property
@@ -241,7 +243,9 @@ def lock_phase(pulse_at: Pulse, peak: float, curve: Curve | None = None) -> floa
 
 
 def detector_gain(pulse_at: Pulse, tau: float, mean_square: float) -> float:
-    """Answer of the Mueller-Muller detector to sampling early, -dS/dtau [unit of the pulse per UI] at ``tau`` [UI]; mean over 1/16 UI."""
+    """Answer of the Mueller-Muller detector to sampling early, -dS/dtau [unit of the pulse per UI] at ``tau`` [UI]; mean over
+    1/16 UI.
+    """
     return slope(lambda x: s_curve(pulse_at, x, mean_square), tau)
 
 

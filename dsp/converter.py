@@ -127,7 +127,8 @@ class Converter:
         return 2 * full_scale / (2**self.n_bits - 1)
 
     def noise_variance(self, full_scale: float) -> float:
-        """Variance [V^2] of all its noise, white; 0 of no signal. The error of a signal that crosses many steps has step^2 / 12.
+        """Variance [V^2] of all its noise, white; 0 of no signal. The error of a signal that crosses many steps has step^2 /
+        12.
 
         With ``enob`` that of a converter of as many bits: (2 V / (2^enob - 1))^2 / 12.
         """

@@ -1,7 +1,7 @@
 """Jitter of a transmitter that is not random: sinusoidal, bounded, duty-cycle, even-odd, spread spectrum, frequency offset.
 
-Displacements are in unit intervals, later is positive. What is slow against the response of a channel moves the whole waveform, by any
-number of unit intervals (`pace`); what is fast moves each edge by itself (`displacements`), to first order.
+Displacements are in unit intervals, later is positive. What is slow against the response of a channel moves the whole
+waveform, by any number of unit intervals (`pace`); what is fast moves each edge by itself (`displacements`), to first order.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ class SpreadSpectrum:
 class EdgeJitter:
     """All that displaces a transmitter's edges and is not random.
 
-    ``sinusoids``; ``bounded_ui``: uniform, afresh each edge, within +-bounded_ui; ``duty_cycle_ui``: rising edges come half of it late,
-    falling ones half of it early; ``even_odd_ui``: even edges half of it late, odd ones half of it early, as of a clock of half
-    the rate (peak to peak it is EOJ of IEEE 802.3 120D.3.1.8.2); ``spread``: spread-spectrum clocking.
+    ``sinusoids``; ``bounded_ui``: uniform, afresh each edge, within +-bounded_ui; ``duty_cycle_ui``: rising edges come half of
+    it late, falling ones half of it early; ``even_odd_ui``: even edges half of it late, odd ones half of it early, as of a
+    clock of half the rate (peak to peak it is EOJ of IEEE 802.3 120D.3.1.8.2); ``spread``: spread-spectrum clocking.
     """
 
     sinusoids: tuple[Sinusoid, ...] = ()
@@ -105,7 +105,9 @@ class EdgeJitter:
     def displacements(
         self, steps: np.ndarray, first: int, symbol_rate: float, stream: streams.Stream
     ) -> tuple[np.ndarray, streams.Stream]:
-        """Of the edges ``first``, ``first`` + 1 ... [UI], shape of ``steps``, the change of level at each; and the stream after."""
+        """Of the edges ``first``, ``first`` + 1 ... [UI], shape of ``steps``, the change of level at each; and the stream
+        after.
+        """
         n = steps.size
         k = first + np.arange(n)
         moved = np.zeros(n)
@@ -125,7 +127,8 @@ class EdgeJitter:
         return bool(self.slow(symbol_rate)) or self.spread is not None or offset_ppm != 0
 
     def pace(self, first: int, n: int, offset_ppm: float, symbol_rate: float) -> np.ndarray:
-        """By how much more than 1 UI the waveform advances from receiver symbol ``first``, ``first`` + 1 ... to the next, (n,) [UI].
+        """By how much more than 1 UI the waveform advances from receiver symbol ``first``, ``first`` + 1 ... to the next, (n,)
+        [UI].
 
         ``offset_ppm``: by which the transmitter is faster. A wave displaced by J is read at t - J.
         """

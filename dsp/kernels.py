@@ -368,8 +368,8 @@ def interpolate(wave: np.ndarray, at: np.ndarray, beyond: np.ndarray, table: np.
 def gaussian(key: int, first: int, out: np.ndarray) -> None:
     """Blocks of 1024 normal numbers, from block ``first`` on, to fill ``out`` (a multiple of 1024): Box and Muller, 1958.
 
-    Word k is the k-th of SplitMix64 (G. L. Steele et al., OOPSLA 2014): 41 bits for the radius (up to 7.6), 23 for the angle. Logarithm and
-    cosines by series, good to 1e-7. The first half of a block is the cosines, the second the sines.
+    Word k is the k-th of SplitMix64 (G. L. Steele et al., OOPSLA 2014): 41 bits for the radius (up to 7.6), 23 for the angle.
+    Logarithm and cosines by series, good to 1e-7. The first half of a block is the cosines, the second the sines.
     """
     n = out.size // 2
     chunk = 512
@@ -397,22 +397,23 @@ def gaussian(key: int, first: int, out: np.ndarray) -> None:
             x = u[k]
             s = (x - 1.0) / (x + 1.0)
             t = s * s
-            p = s * (2.0 + t * (0.6666666666666666 + t * (0.4 + t * (0.2857142857142857 + t * (0.2222222222222222 + t * (0.18181818181818182 + t * 0.15384615384615385))))))
+            p = 2 / 7 + t * (2 / 9 + t * (2 / 11 + t * 2 / 13))
+            p = s * (2.0 + t * (2 / 3 + t * (0.4 + t * p)))
             e[k] = math.sqrt(-2.0 * (p + 0.6931471805599453 * e[k]))
         for k in range(m):
             a = np.float64(bits[k]) * 2.0**-21  # in quarter turns 0..4
             turn = np.int64(a + 0.5)
             f = (a - np.float64(turn)) * 1.5707963267948966
             f2 = f * f
-            sn = f * (1.0 + f2 * (-1/6 + f2 * (1/120 + f2 * (-1/5040 + f2 * (1/362880 - f2/39916800)))))
-            cs = 1.0 + f2 * (-0.5 + f2 * (1/24 + f2 * (-1/720 + f2 * (1/40320 + f2 * (-1/3628800 + f2/479001600)))))
+            sn = f * (1.0 + f2 * (-1 / 6 + f2 * (1 / 120 + f2 * (-1 / 5040 + f2 * (1 / 362880 - f2 / 39916800)))))
+            cs = 1.0 + f2 * (-0.5 + f2 * (1 / 24 + f2 * (-1 / 720 + f2 * (1 / 40320 + f2 * (-1 / 3628800 + f2 / 479001600)))))
             odd = np.float64(turn & 1)
             x = cs + odd * (sn - cs)
             y = sn + odd * (cs - sn)
             sx = np.float64(1 - ((turn + 1) & 2))
             sy = np.float64(1 - (turn & 2))
-            out[2*b + k] = e[k] * x * sx
-            out[2*b + m + k] = e[k] * y * sy
+            out[2 * b + k] = e[k] * x * sx
+            out[2 * b + m + k] = e[k] * y * sy
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -444,9 +445,7 @@ def jitter_walk(
 
 
 @njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
-def sample_at(
-    wave: np.ndarray, at: int, beyond: float, table: np.ndarray, tilt: np.ndarray
-) -> float:
+def sample_at(wave: np.ndarray, at: int, beyond: float, table: np.ndarray, tilt: np.ndarray) -> float:
     """`interpolate` at one instant, with all of its eight samples inside ``wave``."""
     whole = math.floor(beyond)
     u = (beyond - whole) * tilt.shape[0]
@@ -494,17 +493,17 @@ def receive(
     """The receiver over ``wave`` in steps of ``modes[0]`` symbols, as far as the inputs reach. Returns samples and decisions.
 
     Constant: ``lanes`` (n_lanes, 3) gain, offset [V], skew [UI]; ``nominal`` levels; ``limits`` of the feedback taps, of the
-    other feed-forward taps over the main one (1e300: none), and of their sum of magnitudes; ``stages`` (n, 5): decision count that ends the stage,
-    rule (0 none, 1 LMS, 2 sign-LMS, 3 constant modulus), steps of feed-forward and feedback taps and of the levels.
-    settings: samples per symbol, proportional and integral gain, converter step (0 for none) and full scale, modulus. modes:
-    symbols per update, pre-cursors, further latency, detector (0 none, 1 Mueller-Muller, 2 Gardner, 3 bang-bang), whether there
-    are jitter [UI], pace [UI beyond 1 to the next instant], noise [V] (with detectors 2 and 3 two values a symbol, the first half
-    a symbol earlier); whether positions are wanted;
-    samples needed beyond the first instant of an update.
-    Changed in place, the state: counts (position in ``wave``, samples taken, pointer into late, stage, 1 once taps ran away),
-    values (fraction of the position, integrator, phase, phase per symbol now), taps, levels, ``line`` (last samples), ``between``
-    (those half way before them), ``past`` (last decided levels), all oldest first, ``late`` (timing errors). ``known``: true indices of the next decisions, 255 where
-    there is none. Out: by sample position and phase [UI], by decision the equalised sample and the index.
+    other feed-forward taps over the main one (1e300: none), and of their sum of magnitudes; ``stages`` (n, 5): decision count
+    that ends the stage, rule (0 none, 1 LMS, 2 sign-LMS, 3 constant modulus), steps of feed-forward and feedback taps and of
+    the levels. settings: samples per symbol, proportional and integral gain, converter step (0 for none) and full scale,
+    modulus. modes: symbols per update, pre-cursors, further latency, detector (0 none, 1 Mueller-Muller, 2 Gardner, 3
+    bang-bang), whether there are jitter [UI], pace [UI beyond 1 to the next instant], noise [V] (with detectors 2 and 3 two
+    values a symbol, the first half a symbol earlier); whether positions are wanted; samples needed beyond the first instant of
+    an update. Changed in place, the state: counts (position in ``wave``, samples taken, pointer into late, stage, 1 once taps
+    ran away), values (fraction of the position, integrator, phase, phase per symbol now), taps, levels, ``line`` (last
+    samples), ``between`` (those half way before them), ``past`` (last decided levels), all oldest first, ``late`` (timing
+    errors). ``known``: true indices of the next decisions, 255 where there is none. Out: by sample position and phase [UI], by
+    decision the equalised sample and the index.
     """
     samples_per_symbol, proportional, integral, step, full_scale, modulus = settings
     span, n_pre, latency, detector, jittered, paced, noisy, traced, need = modes
@@ -639,7 +638,9 @@ def receive(
             for k in range(begin, span):
                 v0, v1, v2, v3 = z[k] - s0, z[k] - s1, z[k] - s2, z[k] - s3
                 packed[k] = (
-                    np.int64(v0 > t0) + np.int64(v0 > t1) + np.int64(v0 > t2)
+                    np.int64(v0 > t0)
+                    + np.int64(v0 > t1)
+                    + np.int64(v0 > t2)
                     + ((np.int64(v1 > t0) + np.int64(v1 > t1) + np.int64(v1 > t2)) << 2)
                     + ((np.int64(v2 > t0) + np.int64(v2 > t1) + np.int64(v2 > t2)) << 4)
                     + ((np.int64(v3 > t0) + np.int64(v3 > t1) + np.int64(v3 > t2)) << 6)
@@ -797,7 +798,9 @@ def fir(extended: np.ndarray, taps: np.ndarray) -> np.ndarray:
 
 @njit(nogil=True, cache=True)
 def baseline(level: np.ndarray, share: float, wander: float) -> tuple[np.ndarray, float]:
-    """First-order high-pass at one value a symbol: level minus its running mean, and that mean; ``share`` of each goes into it."""
+    """First-order high-pass at one value a symbol: level minus its running mean, and that mean; ``share`` of each goes into
+    it.
+    """
     out = np.empty(level.size)
     for n in range(level.size):
         out[n] = level[n] - wander
@@ -812,8 +815,9 @@ def tally(
 ) -> tuple[int, float]:  # fmt: skip
     """Compare decisions with what was sent. Returns windows completed, and the sum of squares of z about the sent levels.
 
-    Squares and ``wrong`` (n,) count from decision ``first`` to ``last`` only. By ``window`` decisions up to ``last`` into ``out``
-    (n, 4): mean square of z about the decided level, mean and rms of ``phase``, share of wrong ones; ``carry`` (6,) keeps the open window.
+    Squares and ``wrong`` (n,) count from decision ``first`` to ``last`` only. By ``window`` decisions up to ``last`` into
+    ``out`` (n, 4): mean square of z about the decided level, mean and rms of ``phase``, share of wrong ones; ``carry`` (6,)
+    keeps the open window.
     """
     n_out = 0
     total_square = 0.0
@@ -863,10 +867,10 @@ def count_eye(
 ) -> None:  # fmt: skip
     """Histograms of the waveform about the sampling instants, before and behind both equalisers, by the symbol sent.
 
-    ``counts`` (3, n_levels, n_phases, n_bins); ``at``, ``beyond``: of the samples; ``noise`` [V] the same for all phases, empty for
-    none; ``offsets`` [samples] of the phases. Decision k, level ``decided[k]`` and symbol ``sent[k]``, belongs to sample k; those from
-    ``first`` to ``last`` are counted and need all samples their taps reach. Bins are centred from -span to span, the outer ones
-    take what lies beyond.
+    ``counts`` (3, n_levels, n_phases, n_bins); ``at``, ``beyond``: of the samples; ``noise`` [V] the same for all phases,
+    empty for none; ``offsets`` [samples] of the phases. Decision k, level ``decided[k]`` and symbol ``sent[k]``, belongs to
+    sample k; those from ``first`` to ``last`` are counted and need all samples their taps reach. Bins are centred from -span
+    to span, the outer ones take what lies beyond.
     """
     n_bins = counts.shape[3]
     n_ffe, n_dfe, n_post = ffe.size, dfe.size, ffe.size - 1 - n_pre
@@ -875,7 +879,12 @@ def count_eye(
     z = np.empty(n)
     begin = first - n_post
     scale = (n_bins - 1) / (2 * spans)
+    middle = 0.5 * n_bins
     top = n_bins - 1.0
+    raw = np.empty(n, np.int64)
+    linear = np.empty(n, np.int64)
+    bins = np.empty(n, np.int64)
+    near = np.zeros((3, counts.shape[1], n_bins), np.int64)  # small: stays in the nearest cache
     for p in range(offsets.size):
         for k in range(x.size):
             x[k] = sample_at(wave, at[begin + k], beyond[begin + k] + offsets[p], table, tilt)
@@ -888,17 +897,23 @@ def count_eye(
             window = x[n_ffe - 1 - t : n_ffe - 1 - t + n]
             for k in range(n):
                 z[k] += tap * window[k]
+        near[:] = 0
         for k in range(n):
-            level = sent[first + k]
-            counts[0, level, p, int(min(max((x[n_post + k] + spans[0]) * scale[0] + 0.5, 0.0), top))] += 1
-            counts[1, level, p, int(min(max((z[k] + spans[1]) * scale[1] + 0.5, 0.0), top))] += 1
+            raw[k] = int(min(max(x[n_post + k] * scale[0] + middle, 0.0), top))
+            linear[k] = int(min(max(z[k] * scale[1] + middle, 0.0), top))
         for t in range(n_dfe):
             tap = dfe[t]
             before = decided[first - 1 - t : first - 1 - t + n]
             for k in range(n):
                 z[k] -= tap * before[k]
         for k in range(n):
-            counts[2, sent[first + k], p, int(min(max((z[k] + spans[2]) * scale[2] + 0.5, 0.0), top))] += 1
+            bins[k] = int(min(max(z[k] * scale[2] + middle, 0.0), top))
+        for k in range(n):
+            level = sent[first + k]
+            near[0, level, raw[k]] += 1
+            near[1, level, linear[k]] += 1
+            near[2, level, bins[k]] += 1
+        counts[:, :, p, :] += near
 
 
 # --- Reed-Solomon codes (dsp.reed_solomon) ---
@@ -1891,8 +1906,8 @@ def butterfly(
 ) -> None:
     """Adaptive 2x2 equaliser on two samples a symbol, y_i[k] = sum_jt w[i, j, t] x[j, 2 k + t]; taps change in place.
 
-    Error y (R - |y|^2) with the squared radius R of ``radii`` nearest in magnitude: one radius is the constant-modulus algorithm.
-    The first ``rows`` outputs adapt. ``out``: (2, n) complex.
+    Error y (R - |y|^2) with the squared radius R of ``radii`` nearest in magnitude: one radius is the constant-modulus
+    algorithm. The first ``rows`` outputs adapt. ``out``: (2, n) complex.
     """
     n_taps = wr.shape[2]
     middle = 0.5 * (np.sqrt(radii[1:]) + np.sqrt(radii[:-1]))
@@ -1921,6 +1936,36 @@ def butterfly(
                 for t in range(n_taps):
                     wr[i, j, t] += er * xr[j, at + t] + ei * xi[j, at + t]
                     wi[i, j, t] += ei * xr[j, at + t] - er * xi[j, at + t]
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def normal_equations(
+    xr: np.ndarray, xi: np.ndarray, wanted: np.ndarray, n_taps: int, every: int, gram: np.ndarray, cross: np.ndarray
+) -> None:
+    """Sums over every ``every``-th symbol: v v^H in ``gram``, wanted v^H in ``cross``; v is what `butterfly`'s taps see."""
+    m = 2 * n_taps
+    vr = np.empty(m)
+    vi = np.empty(m)
+    re = np.zeros((m, m))
+    im = np.zeros((m, m))
+    for k in range(0, wanted.shape[1], every):
+        for j in range(2):
+            for t in range(n_taps):
+                vr[j * n_taps + t] = xr[j, 2 * k + t]
+                vi[j * n_taps + t] = xi[j, 2 * k + t]
+        for a in range(m):
+            ar = vr[a]
+            ai = vi[a]
+            for b in range(a + 1):
+                re[a, b] += ar * vr[b] + ai * vi[b]
+                im[a, b] += ai * vr[b] - ar * vi[b]
+        for i in range(2):
+            for b in range(m):
+                cross[i, b] += wanted[i, k] * complex(vr[b], -vi[b])
+    for a in range(m):
+        for b in range(a + 1):
+            gram[a, b] = complex(re[a, b], im[a, b])
+            gram[b, a] = complex(re[a, b], -im[a, b])
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

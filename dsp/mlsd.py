@@ -13,8 +13,8 @@ from dsp.equalizer import Taps
 class Mlsd:
     """Maximum-likelihood sequence detector for 1 + b1 D + ... + bm D^m, b the first ``memory`` feedback taps of the equaliser.
 
-    Those taps are not subtracted before it; clock and adaptation go on with the decisions of the feedback equaliser. ``lag``: of the
-    decisions [symbols], None for all that `dsp.detector.SequenceDetector` can hold.
+    Those taps are not subtracted before it; clock and adaptation go on with the decisions of the feedback equaliser. ``lag``:
+    of the decisions [symbols], None for all that `dsp.detector.SequenceDetector` can hold.
     """
 
     memory: int = 1

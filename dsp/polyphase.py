@@ -1,7 +1,8 @@
 """Symbols to waveform in one step: several symbol streams through their responses, all phases of a unit interval at once.
 
-The transforms of the symbols are shared by all phases, so the cost grows with the phases and not with the samples squared. Single
-precision: an error of 1e-6 of the largest sample. The work is done in hops of fixed length, so that blocks leave no trace.
+The transforms of the symbols are shared by all phases, so the cost grows with the phases and not with the samples squared.
+Single precision: an error of 1e-6 of the largest sample. The work is done in hops of fixed length, so that blocks leave no
+trace.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def step(filters: Polyphase, inputs: tuple[np.ndarray, ...], state: PolyphaseSta
     """
     from scipy import fft
 
-    n_inputs, m, n_f = filters.spectra.shape
+    n_inputs, m, _ = filters.spectra.shape
     if len(inputs) != n_inputs:
         raise check.fail("step", "inputs", f"{n_inputs} streams of symbols", len(inputs))
     past, hop = filters.n_taps - 1, filters.hop

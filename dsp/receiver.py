@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -27,10 +28,10 @@ RUNAWAY = 1e3
 class Stage:
     """How the taps adapt for the first ``n_symbols`` decisions not covered by the stages before; None: to the end.
 
-    ``rule``: "frozen"; "lms", least mean square on decided levels (B. Widrow and M. E. Hoff, 1960); "sign-lms", with the sign of
-    the error; "cma", constant modulus (D. N. Godard, IEEE Trans. Commun. 28, 1980), which needs neither decisions nor symbols,
-    but leaves feedback alone. Steps of feed-forward taps [1/V^2 for "lms"], feedback taps, and of the levels that thresholds
-    lie between.
+    ``rule``: "frozen"; "lms", least mean square on decided levels (B. Widrow and M. E. Hoff, 1960); "sign-lms", with the sign
+    of the error; "cma", constant modulus (D. N. Godard, IEEE Trans. Commun. 28, 1980), which needs neither decisions nor
+    symbols, but leaves feedback alone. Steps of feed-forward taps [1/V^2 for "lms"], feedback taps, and of the levels that
+    thresholds lie between.
     """
 
     rule: str = "frozen"
@@ -166,8 +167,8 @@ class Received:
     """What one block gave. Decisions lag samples by the pre-cursors: the n-th decision of a run belongs to its n-th sample.
 
     By decision: ``equalized`` (outer levels at +-1), ``index`` (uint8). By sample: ``phase_ui``, the corrections so far, and
-    the instant in ``wave``, whole samples ``at`` and the rest ``beyond``, jitter included (empty where not traced); ``noise`` [V]
-    that was added, empty for none. ``origin``: samples of the run before ``wave``.
+    the instant in ``wave``, whole samples ``at`` and the rest ``beyond``, jitter included (empty where not traced); ``noise``
+    [V] that was added, empty for none. ``origin``: samples of the run before ``wave``.
     """
 
     equalized: np.ndarray
@@ -219,13 +220,13 @@ def step(
 
     ``jitter_ui``: displacement [UI, later is positive, limited to +-1] of the next samples not yet provided for; a ``jittered``
     loop waits for it. ``pace_ui``: by how much more than 1 UI of the waveform lies between a sample and the next, as when the
-    transmitter wanders. ``noise`` [V]: added to the samples, `ReceiverLoop.noise_per_symbol` values each. ``known``: indices of the next
-    symbols in order of decision, which then stand in for decisions in feedback, timing and adaptation (255: decide); to be
-    given before they are decided. ``compiled`` False runs the same loop in plain Python.
+    transmitter wanders. ``noise`` [V]: added to the samples, `ReceiverLoop.noise_per_symbol` values each. ``known``: indices
+    of the next symbols in order of decision, which then stand in for decisions in feedback, timing and adaptation (255:
+    decide); to be given before they are decided. ``compiled`` False runs the same loop in plain Python.
     """
     from dsp import kernels
 
-    run = kernels.receive if compiled else kernels.receive.py_func
+    run: Any = kernels.receive if compiled else kernels.receive.py_func
     given = {"jittered": ("jitter_ui", jitter_ui), "paced": ("pace_ui", pace_ui), "noisy": ("noise", noise)}
     for mode, (name, values) in given.items():
         if getattr(loop, mode) is (values is None):

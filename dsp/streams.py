@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,8 @@ _NORMAL, _WHOLE, _EVEN = 0, 0x5851F42D4C957F2D, 0x14057B7EF767814F
 class Stream:
     """Position of a random stream: where it began and how many numbers were drawn.
 
-    Drawing n numbers and then m gives the same numbers as drawing n + m at once. Kinds of numbers are independent of each other.
+    Drawing n numbers and then m gives the same numbers as drawing n + m at once. Kinds of numbers are independent of each
+    other.
     """
 
     key: int
@@ -28,7 +30,7 @@ class Stream:
         """The stream ``n`` numbers on."""
         return Stream(key=self.key, place=self.place + n)
 
-    def seed(self, kind: int) -> np.uint64:
+    def seed(self, kind: int) -> Any:
         """Seed of the numbers of one kind."""
         return np.uint64(self.key ^ kind)
 

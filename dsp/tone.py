@@ -29,7 +29,8 @@ class ToneTiming:
     """Timing from the products X_i(f) X_j*(f - symbol rate) of the spectra of blocks of ``block`` symbols.
 
     As D. N. Godard (IEEE Transactions on Communications 26, 1978), for both polarisations at once: the determinant of the 2x2
-    matrix of tones has the mean phase of the principal states, whatever the rotation and even where their delays cancel a single tone.
+    matrix of tones has the mean phase of the principal states, whatever the rotation and even where their delays cancel a
+    single tone.
     """
 
     block: int = 2048
@@ -57,7 +58,7 @@ class ToneTiming:
         return Timing(at=at, delay=delay, ppm=1e6 * slope, contrast=contrast)
 
     def correct(self, x: np.ndarray, timing: Timing) -> np.ndarray:
-        """``x`` (2, n) sampled anew along the line through the measured delays; as it is where they span less than 0.02 symbols."""
+        """``x`` (2, n) sampled anew along the line through the delays; as it is where they span less than 0.02 symbols."""
         drift = timing.ppm * 1e-6
         if abs(drift) * x.shape[-1] / 2 < 0.02:
             return x

@@ -1,4 +1,4 @@
-"""Intensity-modulated lanes on single-mode fibre for the comparison with coherent ones: the margin at a distance and what ends it."""
+"""Intensity-modulated lanes on single-mode fibre, to set beside coherent ones: margin at a distance, and what ends it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from serdes.semi_analytic import SemiAnalytic
 
 KP4_BER = 2.4e-4
 _DRIVE = 0.5
-LONGEST = 150 * km
+LONGEST = 80 * km
 
 
 @final
@@ -31,7 +31,8 @@ LONGEST = 150 * km
 class DirectDetection:
     """A PAM4 lane with a Mach-Zehnder modulator and an equaliser of 21 taps and one of feedback, behind KP4.
 
-    ``power_dbm``: average, into the fibre. Bandwidths: driver 0.55 and receiver 0.6 times the symbol rate; 18 pA/sqrt(Hz); RIN -145 dB/Hz.
+    ``power_dbm``: average, into the fibre. Bandwidths: driver 0.55 and receiver 0.6 times the symbol rate; 18 pA/sqrt(Hz);
+    RIN -145 dB/Hz.
     """
 
     symbol_rate: float
@@ -51,7 +52,7 @@ class DirectDetection:
     def link(self, length: float, dispersion: bool = True, loss: bool = True) -> Link:
         """The link over ``length`` [m]; either property of the fibre may be left out."""
         flat = {} if dispersion else {"dispersion": 0.0, "slope": 0.0}
-        fiber = SingleModeFiber(length=length, loss_db_per_km=None if loss else 0.0, **flat)  # type: ignore[arg-type]
+        fiber = SingleModeFiber(length=length, loss_db_per_km=None if loss else 0.0, **flat)
         laser = Laser(power=2 * float(from_dbm(self.power_dbm)), wavelength=self.wavelength, rin_db=-145)
         channel = ImddChannel(
             source=Mzm(laser=laser),
@@ -63,7 +64,11 @@ class DirectDetection:
         )
         equalizer = Mmse(n_taps=21, n_precursors=8, n_feedback=1)
         return Link(
-            symbol_rate=self.symbol_rate, tx=Transmitter(amplitude=_DRIVE), channel=channel, rx=Receiver(equalizer=equalizer), fec=KP4
+            symbol_rate=self.symbol_rate,
+            tx=Transmitter(amplitude=_DRIVE),
+            channel=channel,
+            rx=Receiver(equalizer=equalizer),
+            fec=KP4,
         )
 
     def margin_db(self, length: float, dispersion: bool = True, loss: bool = True) -> float:
@@ -74,17 +79,22 @@ class DirectDetection:
 
     def reach(self, dispersion: bool = True, loss: bool = True) -> float:
         """First length [m] at which the margin is gone, `LONGEST` at most."""
-        low, high = 0.0, 200.0
+        from scipy.optimize import brentq
+
+        low, high = 0.0, 500.0
         while self.margin_db(high, dispersion, loss) > 0:
             if high == LONGEST:
                 return LONGEST
-            low, high = high, min(1.6 * high, LONGEST)
-        while high - low > 0.02 * high:
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.margin_db(middle, dispersion, loss) > 0 else (low, middle)
-        return low
+            low, high = high, min(2 * high, LONGEST)
+        if self.margin_db(low, dispersion, loss) <= 0:
+            return 0.0
+        return float(brentq(lambda x: self.margin_db(x, dispersion, loss), low, high, xtol=10.0, rtol=0.01))
 
     def null_at_nyquist(self) -> float:
-        """Length [m] at which dispersion takes the light's modulation at half the symbol rate away; infinite without dispersion."""
+        """Length [m] at which dispersion leaves no modulation at half the symbol rate; infinite without dispersion."""
         d = abs(SingleModeFiber(length=1.0).dispersion_at(self.wavelength))
-        return float(np.divide(SPEED_OF_LIGHT, 2 * d * (self.wavelength * self.symbol_rate / 2) ** 2)) if d > 1e-9 else float("inf")
+        return (
+            float(np.divide(SPEED_OF_LIGHT, 2 * d * (self.wavelength * self.symbol_rate / 2) ** 2))
+            if d > 1e-9
+            else float("inf")
+        )

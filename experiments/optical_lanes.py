@@ -22,7 +22,7 @@ DRIVER_BANDWIDTH, RECEIVER_BANDWIDTH = 0.55, 0.6
 """3 dB points over the symbol rate: 58 and 64 GHz at 106.25 GBd, the class of today's parts."""
 AVERAGE_DBM = 2.0
 EXTINCTION_DB = 5.0
-RIN_DB = -142.0
+RIN_DB = -145.0
 CONNECTORS_DB = 2.75
 """Connectors of a 500 m link (TIA Fiber Optics Tech Consortium)."""
 NOISE = 3.24e-22
@@ -84,5 +84,8 @@ class OpticalLane:
 
     def _tia(self) -> Amplifier:
         return Amplifier(
-            gain=1e3, bandwidth=self.bandwidth * RECEIVER_BANDWIDTH * self.symbol_rate, shape="butterworth4", noise_density=NOISE
+            gain=1e3,
+            bandwidth=self.bandwidth * RECEIVER_BANDWIDTH * self.symbol_rate,
+            shape="butterworth4",
+            noise_density=NOISE,
         )

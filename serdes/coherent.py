@@ -78,9 +78,9 @@ class CoherentTransmitter:
 class CoherentReceiver:
     """Front end and signal processing, in the order of the signal's way.
 
-    ``offset`` [Hz]: of the transmitter's laser from the oscillator's; ``linewidth`` [Hz]: of the latter; ``clock_ppm``: by which its
-    sampling is slow. ``converter`` as in the transmitter. ``dispersion``: accumulated, to undo, None for that of the channel; a number
-    is a part of that, so 0 leaves it all to the butterfly.
+    ``offset`` [Hz]: of the transmitter's laser from the oscillator's; ``linewidth`` [Hz]: of the latter; ``clock_ppm``: by
+    which its sampling is slow. ``converter`` as in the transmitter. ``dispersion``: accumulated, to undo, None for that of
+    the channel; a number is a part of that, so 0 leaves it all to the butterfly.
     """
 
     front_end: CoherentFrontEnd = field(default_factory=CoherentFrontEnd)
@@ -158,9 +158,10 @@ class CoherentLink:
 class CoherentResult:
     """How well a coherent link works.
 
-    ``snr_db``: of each polarisation; ``ber``: before the code; ``information`` [bit/symbol] of each polarisation (GMI). ``outcome``: "ok"
-    or the stage that failed, with ``reason``. ``budget``: SNR [dB] left by each cause alone (linear face). ``stages``: symbols of the
-    first polarisation after each stage, complex. ``slips``: cycle slips that the pilots found and undid.
+    ``snr_db``: of each polarisation; ``ber``: before the code; ``information`` [bit/symbol] of each polarisation (GMI).
+    ``outcome``: "ok" or the stage that failed, with ``reason``. ``budget``: SNR [dB] left by each cause alone (linear face).
+    ``stages``: symbols of the first polarisation after each stage, complex. ``slips``: cycle slips that the pilots found and
+    undid.
     """
 
     link: CoherentLink
@@ -187,7 +188,8 @@ class CoherentResult:
     def record(self) -> dict[str, Any]:
         """A flat dictionary for a table or a sweep."""
         row: dict[str, Any] = {
-            "engine": type(self.engine).__name__, "symbol_rate": self.link.symbol_rate, "outcome": self.outcome, "reason": self.reason,
+            "engine": type(self.engine).__name__, "symbol_rate": self.link.symbol_rate, "outcome": self.outcome,
+            "reason": self.reason,
             "snr_x_db": self.snr_db[0], "snr_y_db": self.snr_db[1], "ber": self.ber, "gmi_x": self.information[0],
             "gmi_y": self.information[1], "margin_db": self.margin_db, "slips": self.slips, "offset": self.offset,
             "clock_ppm": self.clock_ppm,

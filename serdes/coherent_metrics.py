@@ -44,6 +44,7 @@ def required_snr_db(ber: float, constellation: Constellation) -> float:
     from scipy.optimize import brentq
 
     check.between("required_snr_db", "ber", ber, 1e-15, 0.3)
+
     def excess(snr_db: float) -> float:
         return float(np.log(max(bit_error_ratio(snr_db, constellation), 1e-300) / ber))
 
@@ -53,19 +54,24 @@ def required_snr_db(ber: float, constellation: Constellation) -> float:
 def mutual_information(values: np.ndarray, sent: np.ndarray, one: Constellation, sigma: float) -> float:
     """Generalised mutual information of bitwise decoding [bit] a value of one quadrature (A. Alvarado et al., JLT 34, 2016).
 
-    ``values`` (n,): received, in units of ``one``; ``sent`` (n,): indices; ``sigma``: the standard deviation the decoder assumes.
+    ``values`` (n,): received, in units of ``one``; ``sent`` (n,): indices; ``sigma``: the standard deviation the decoder
+    assumes.
     """
+    return one.label_bits - float(np.mean(_lost(values, sent, one, sigma)))
+
+
+def _lost(values: np.ndarray, sent: np.ndarray, one: Constellation, sigma: float) -> np.ndarray:
+    """Information that the bits of each value lack [bit], shape (n,)."""
     metric = -((values[:, None] - one.array) ** 2) / (2 * sigma**2)
-    metric -= metric.max(axis=1, keepdims=True)
-    weight = np.exp(metric)
+    weight = np.exp(metric - metric.max(axis=1, keepdims=True))
     total = weight.sum(axis=1)
     labels = np.array(one.labels)
-    lost = 0.0
+    lost = np.zeros(values.shape)
     for bit in range(one.label_bits):
         ones = ((labels >> bit) & 1).astype(bool)
         matching = np.where(ones[sent], weight[:, ones].sum(axis=1), weight[:, ~ones].sum(axis=1))
-        lost += float(np.mean(np.log2(total / np.maximum(matching, 1e-300))))
-    return one.label_bits - lost
+        lost += np.log2(total / np.maximum(matching, 1e-300))
+    return lost
 
 
 def gaussian_information(snr_db: float, constellation: Constellation) -> float:
@@ -73,10 +79,6 @@ def gaussian_information(snr_db: float, constellation: Constellation) -> float:
     one = rail(constellation)
     sigma = float(np.sqrt(one.mean_square / from_db_power(snr_db)))
     nodes, weights = np.polynomial.hermite_e.hermegauss(64)
-    lost = 0.0
-    for level in range(one.n):
-        each = [
-            one.label_bits - mutual_information(np.array([one.array[level] + sigma * x]), np.array([level]), one, sigma) for x in nodes
-        ]
-        lost += float(np.dot(weights, each) / weights.sum()) / one.n
-    return 2 * (one.label_bits - lost)
+    values = (one.array[:, None] + sigma * nodes).ravel()
+    lost = _lost(values, np.repeat(np.arange(one.n), nodes.size), one, sigma).reshape(one.n, -1)
+    return 2 * (one.label_bits - float(np.mean(lost @ weights) / weights.sum()))

@@ -63,7 +63,9 @@ def receive(link: CoherentLink, x: np.ndarray, pilots: np.ndarray) -> Received:
     x = dispersion_equalizer(link).apply(x, rate, 2 * rate)
     timing = rx.timing.measure(x)
     if timing.contrast < LEAST_TONE:
-        raise Failure("timing", f"the clock tone is {timing.contrast:.2f} of what noise makes, less than {LEAST_TONE:g}", stages)
+        raise Failure(
+            "timing", f"the clock tone is {timing.contrast:.2f} of what noise makes, less than {LEAST_TONE:g}", stages
+        )
     x = _unit(rx.timing.correct(x, timing))
     keep("dispersion, timing", x[:, ::2])
     equalized = rx.butterfly.equalize(x, constellation)
@@ -83,7 +85,9 @@ def receive(link: CoherentLink, x: np.ndarray, pilots: np.ndarray) -> Received:
     keep("phase", y)
     found = rx.pilots.align(y * np.exp(1j * phase), pilots)
     if found.contrast < LEAST_PILOTS:
-        raise Failure("pilots", f"pilots stand out by {found.contrast:.1f}, less than {LEAST_PILOTS:g}: no signal was recovered", stages)
+        raise Failure(
+            "pilots", f"pilots stand out by {found.contrast:.1f}, less than {LEAST_PILOTS:g}: no signal was recovered", stages
+        )
     if found.sources[0] == found.sources[1]:
         raise Failure("butterfly", "the pilots of one polarisation are in both outputs", stages)
     turns = np.stack([_quarters(link, y[i], pilots[found.sources[i]], found.delays[i]) for i in range(2)])
@@ -93,7 +97,13 @@ def receive(link: CoherentLink, x: np.ndarray, pilots: np.ndarray) -> Received:
     y = y * (-1j) ** turns
     keep("pilots", y)
     return Received(
-        symbols=y, sources=found.sources, delays=found.delays, slips=slipped, offset=coarse + fine, clock_ppm=-timing.ppm, stages=stages
+        symbols=y,
+        sources=found.sources,
+        delays=found.delays,
+        slips=slipped,
+        offset=coarse + fine,
+        clock_ppm=-timing.ppm,
+        stages=stages,
     )
 
 

@@ -14,12 +14,24 @@ from channels.nonlinear import Comb
 from channels.polarization import Polarization
 from dsp import check
 from dsp.converter import Converter
-from dsp.units import Gbps, GBd, GHz, from_dbm, kHz, km, nm, ps, us
+from dsp.units import GBd, Gbps, GHz, from_dbm, kHz, km, nm, ps, us
 from serdes.coherent import CoherentLink, CoherentReceiver, CoherentTransmitter, SoftFec
 from serdes.coherent_statistical import required_osnr_db
 
 NAMES = ("400ZR", "OpenZR+", "800ZR", "800LR")
-_UNITS = {"": 1.0, "us": us, "Gb/s": Gbps, "GBd": GBd, "GHz": GHz, "dBm": 1.0, "dB": 1.0, "ps/nm": ps / nm, "ps": ps, "kHz": kHz, "W": 1.0}
+_UNITS = {
+    "": 1.0,
+    "us": us,
+    "Gb/s": Gbps,
+    "GBd": GBd,
+    "GHz": GHz,
+    "dBm": 1.0,
+    "dB": 1.0,
+    "ps/nm": ps / nm,
+    "ps": ps,
+    "kHz": kHz,
+    "W": 1.0,
+}
 _BITS = Converter(n_bits=8, enob=5.5)
 """Converters of all presets: 5 to 5.5 effective bits at the Nyquist frequency (estimate)."""
 
@@ -29,8 +41,8 @@ _BITS = Converter(n_bits=8, enob=5.5)
 class Module:
     """What a class of module promises; None where its specification says nothing.
 
-    ``required_osnr_db``: at the end of life, with ageing and path penalties. ``dispersion`` [s/m]; ``spans``: in which it is sold, 0 for
-    unamplified alone. ``power_dbm`` goes into the amplified line, ``unamplified_power_dbm`` into the bare fibre.
+    ``required_osnr_db``: at the end of life, with ageing and path penalties. ``dispersion`` [s/m]; ``spans``: in which it is
+    sold, 0 for unamplified alone. ``power_dbm`` goes into the amplified line, ``unamplified_power_dbm`` into the bare fibre.
     """
 
     name: str
@@ -79,7 +91,7 @@ class Module:
         return self.module_power / self.net_rate
 
     def back_to_back(self) -> CoherentLink:
-        """Transmitter and receiver without a line, at the launch power, with the module's lasers, converters and in-band noise."""
+        """Transmitter and receiver without a line, with the module's power, lasers, converters and in-band noise."""
         return CoherentLink(
             symbol_rate=self.symbol_rate,
             tx=CoherentTransmitter(power=float(from_dbm(self.power_dbm)), linewidth=self.linewidth, converter=_BITS),
@@ -89,7 +101,7 @@ class Module:
         )
 
     def ageing_db(self) -> float:
-        """Implementation, ageing and path margin that the specification allows: required OSNR over that of `back_to_back` [dB]."""
+        """Margin for implementation, age and path [dB]: required OSNR over that of `back_to_back`."""
         if self.required_osnr_db is None:
             return 0.0
         return self.required_osnr_db - required_osnr_db(self.back_to_back())
@@ -99,12 +111,15 @@ class Module:
     ) -> CoherentLink:
         """``spans`` of ``length`` [m] each, an amplifier behind each, ``channels`` beside each other.
 
-        ``power_dbm``: into each span, None for the module's own; more takes a booster, whose noise is added to the line's. The last
-        amplifier gives the receiver the same power. ``ValueError`` for a module without an amplified class, or less power than its own.
+        ``power_dbm``: into each span, None for the module's own; more takes a booster, whose noise is added to the line's.
+        The last amplifier gives the receiver the same power. ``ValueError`` for a module without an amplified class, or less
+        power than its own.
         """
         launched = self.power_dbm if power_dbm is None else power_dbm
         if self.spans == 0 or launched < self.power_dbm:
-            raise ValueError(f"{self.name} has {self.spans} amplified spans from {self.power_dbm:g} dBm on, asked for {launched!r} dBm")
+            raise ValueError(
+                f"{self.name} has {self.spans} amplified spans from {self.power_dbm:g} dBm on, asked for {launched!r} dBm"
+            )
         fiber = SingleModeFiber(length=length)
         span = Span(fiber=fiber, amplifier=Edfa(noise_figure_db=noise_figure_db), connector_loss_db=0.25)
         gain = launched - self.power_dbm

@@ -14,9 +14,13 @@ from serdes.coherent import CREST, CoherentLink, CoherentResult, verdict
 from serdes.coherent_metrics import bit_error_ratio, gaussian_information
 
 LEFT_OUT = (
-    "phase noise and cycle slips", "equaliser and timing that are not ideal", "polarisation-dependent loss", "distortion and errors of "
-    "modulator and hybrid", "phase noise turned into amplitude by the dispersion equaliser", "interference that is not Gaussian",
-)  # fmt: skip
+    "phase noise and cycle slips",
+    "equaliser and timing that are not ideal",
+    "polarisation-dependent loss",
+    "distortion and errors of modulator and hybrid",
+    "phase noise turned into amplitude by the dispersion equaliser",
+    "interference that is not Gaussian",
+)
 """Penalties that the linear face does not know."""
 
 
@@ -31,7 +35,9 @@ class CoherentStatistical:
         parts = self.budget(link)
         snr = combined_db(*parts.values())
         if not np.isfinite(snr):
-            return CoherentResult(link=link, engine=self, outcome="no noise", reason="no part of the link makes noise", budget=parts)
+            return CoherentResult(
+                link=link, engine=self, outcome="no noise", reason="no part of the link makes noise", budget=parts
+            )
         ber = bit_error_ratio(snr, link.tx.constellation)
         information = gaussian_information(snr, link.tx.constellation)
         outcome, reason = verdict(link, ber)
@@ -74,7 +80,7 @@ class CoherentStatistical:
 
 
 def required_osnr_db(link: CoherentLink) -> float:
-    """OSNR [dB, 0.1 nm] to load so that the linear face meets the code's threshold; infinite where the rest is too bad already."""
+    """OSNR [dB, 0.1 nm] to load so that the linear face meets the code's threshold; infinite where nothing may be added."""
     from channels.amplifier import osnr_from_snr
 
     rest = CoherentStatistical().budget(link.vary({"osnr_db": None}))
@@ -91,7 +97,7 @@ class Launch:
 
 
 def best_launch(link: CoherentLink, low_dbm: float = -15.0, high_dbm: float = 15.0) -> Launch:
-    """Power of the transmitter with the most margin: amplifiers' noise falls with power, the nonlinear one rises with its square."""
+    """Power of the transmitter with the most margin: amplifiers' noise falls with power, the nonlinear one rises."""
     from scipy.optimize import minimize_scalar
 
     def loss(power_dbm: float) -> float:
@@ -111,7 +117,10 @@ class CoherentReach:
 
 
 def coherent_reach(
-    link_at: Callable[[float], CoherentLink], bracket: tuple[float, float], margin_db: float = 0.0, sensitivity: float | None = None
+    link_at: Callable[[float], CoherentLink],
+    bracket: tuple[float, float],
+    margin_db: float = 0.0,
+    sensitivity: float | None = None,
 ) -> CoherentReach:
     """Longest link that keeps ``margin_db`` and receives ``sensitivity`` [W] or more, where given."""
     from scipy.optimize import brentq
@@ -119,14 +128,20 @@ def coherent_reach(
     def spare(length: float) -> float:
         link = link_at(length)
         result = CoherentStatistical().run(link)
-        power = float("inf") if sensitivity is None else float(dbm(link.tx.power)) + link.channel.net_db - float(dbm(sensitivity))
+        power = (
+            float("inf") if sensitivity is None else float(dbm(link.tx.power)) + link.channel.net_db - float(dbm(sensitivity))
+        )
         return min(result.margin_db - margin_db, power, 1e3)
 
     low, high = bracket
     if spare(low) < 0:
-        return CoherentReach(length=0.0, outcome="none", reason=f"margin is {spare(low):.2f} dB short at {low / 1e3:g} km already")
+        return CoherentReach(
+            length=0.0, outcome="none", reason=f"margin is {spare(low):.2f} dB short at {low / 1e3:g} km already"
+        )
     if spare(high) >= 0:
-        return CoherentReach(length=high, outcome="beyond", reason=f"margin is left at {high / 1e3:g} km, the end of the bracket")
+        return CoherentReach(
+            length=high, outcome="beyond", reason=f"margin is left at {high / 1e3:g} km, the end of the bracket"
+        )
     return CoherentReach(length=float(brentq(spare, low, high, xtol=1.0)), outcome="ok")
 
 

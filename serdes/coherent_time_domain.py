@@ -27,8 +27,9 @@ EDGE = 128
 class CoherentTimeDomain:
     """Sends ``n_symbols`` in each polarisation, receives them without knowing more than the pilots, and counts bit errors.
 
-    ``kerr``: "gaussian" adds the nonlinear interference of the closed form as noise, "split step" solves the Manakov equation over the
-    record with ``step_phase`` [rad] a step, "none" leaves it out. ``samples_per_symbol``: 2, which the receiver works on.
+    ``kerr``: "gaussian" adds the nonlinear interference of the closed form as noise, "split step" solves the Manakov equation
+    over the record with ``step_phase`` [rad] a step, "none" leaves it out. ``samples_per_symbol``: 2, which the receiver
+    works on.
     """
 
     n_symbols: int = 65536
@@ -56,7 +57,7 @@ class CoherentTimeDomain:
     def _to_currents(self, link: CoherentLink, sent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """What the receiver's converters deliver, (2, 2 n) complex."""
         n, rate = 2 * sent.shape[-1], 2 * link.symbol_rate
-        x = _convert(shaped(sent, link.symbol_rate, link.tx.roll_off), link.tx.converter)
+        x = _convert(shaped(sent, link.symbol_rate, link.tx.roll_off), link.tx.converter, rng)
         x = link.tx.modulator.modulate(x, link.tx.power)
         if link.implementation_snr_db is not None:
             x = x + _noise(x, link.implementation_snr_db - float(db_power(2)), rng)
@@ -76,7 +77,7 @@ class CoherentTimeDomain:
         y = link.rx.front_end.detect(x * np.exp(1j * turned), rate, rng)
         if link.rx.clock_ppm:
             y = resampled(y, np.arange(n) * (1 + 1e-6 * link.rx.clock_ppm))
-        return _convert(y, link.rx.converter)
+        return _convert(y, link.rx.converter, rng)
 
     def _count(self, link: CoherentLink, got: Received, sent: np.ndarray, indices: np.ndarray) -> CoherentResult:
         constellation, period = link.tx.constellation, link.rx.pilots.period
@@ -132,9 +133,10 @@ def _phase_noise(n: int, linewidth: float, sample_rate: float, rng: np.random.Ge
     return np.cumsum(rng.standard_normal(n)) * np.sqrt(2 * np.pi * linewidth / sample_rate)
 
 
-def _convert(x: np.ndarray, converter: Converter | None) -> np.ndarray:
-    """Both quadratures rounded, with a range of `CREST` times their rms."""
+def _convert(x: np.ndarray, converter: Converter | None, rng: np.random.Generator) -> np.ndarray:
+    """Both quadratures rounded, with a range of `CREST` times their rms, the converter's own noise included."""
     if converter is None:
         return x
     full_scale = CREST * float(np.sqrt(np.mean(np.abs(x) ** 2) / 2))
-    return converter.convert(x.real, full_scale) + 1j * converter.convert(x.imag, full_scale)
+    own = rng.standard_normal((2, *x.shape)) * np.sqrt(converter.own_noise(full_scale))
+    return converter.convert(x.real + own[0], full_scale) + 1j * converter.convert(x.imag + own[1], full_scale)

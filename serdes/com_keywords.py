@@ -40,7 +40,7 @@ _OWN = (
     "G_Qual", "G2_Qual",
     "b_max(1)", "b_min(1)", "b_max(2..N_b)", "b_min(2..N_b)", "T_O", "PMD_type", "fixture delay time", "Tukey_Window", "MLSE",
     "ffe_pre_tap_len", "ffe_post_tap_len", "ffe_pre_tap1_max", "ffe_post_tap1_max", "ffe_tapn_max", "sample_adjustment",
-    "N_bmax", "Display frequency domain",
+    "N_bmax", "ts_anchor", "Display frequency domain",
     *(f"z_p {end}" for end in _ENDS), *(f"z_bp {end}" for end in _ENDS),
     *(f"c({n})" for n in (-4, -3, -2, -1, 1, 2, 3)),
 )  # fmt: skip
@@ -61,7 +61,7 @@ IGNORED = (
     "PLOT_CM",
     "BREAD_CRUMBS", "COM_CONTRIBUTION", "Port Order", "Sigma BBN step", "TDR", "ERL", "ERL_ONLY", "EW", "TDR_W_TXPKG",
     "RESULT_DIR",
-    "ts_anchor", "ffe_main_cursor_min", "N-g", "N-max", "nF", "nH", "mm", "Ohm", "dB", "V", "UI", "GHz", "ns",
+    "ffe_main_cursor_min", "N-g", "N-max", "nF", "nH", "mm", "Ohm", "dB", "V", "UI", "GHz", "ns",
     "N_v", "D_p", "f_hp", "T_k", "Grr", "RUNTAG", "FORCE_PDF", "COMPUTE_TDILN", "COMPUTE_RILN",
 )  # fmt: skip
 """What says how the script prints and plots, or how ports are numbered, which is read from the data here."""
@@ -294,9 +294,12 @@ def _equalisers(k: _Reader, values: dict[str, Any]) -> dict[str, Any]:
         made["G2_Qual"] = k.list("G2_Qual")
     before, after = int(k.number("ffe_pre_tap_len", 0.0)), int(k.number("ffe_post_tap_len", 0.0))
     mlse = int(k.number("MLSE", 0.0))
-    if mlse not in (0, 1, 3):
-        raise ValueError(f"{k.name}: MLSE = {mlse} is not supported; 0, 1 and 3 are")
-    made["mlsd"] = {0: "none", 1: "r4.50", 3: "r4.50 U1"}[mlse]
+    if mlse not in (0, 1):
+        raise ValueError(f"{k.name}: MLSE = {mlse} is not supported; 0 and 1 are")
+    anchor = int(k.number("ts_anchor", 0.0))
+    if anchor != int(bool(before or after)):
+        raise ValueError(f"{k.name}: ts_anchor = {anchor} is not supported: 1 (peak) with a receiver FFE, 0 without")
+    made["mlsd"] = "r4.50" if mlse else "none"
     if before or after:
         limits_w = {k.number(key, 0.7) for key in ("ffe_pre_tap1_max", "ffe_post_tap1_max", "ffe_tapn_max")}
         if len(limits_w) > 1:

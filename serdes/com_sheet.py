@@ -16,7 +16,7 @@ from channels.copper import Die, Package, Trace
 from dsp import check
 from serdes.com_parts import Case, End, Line
 
-MLSD_FORMS = ("none", "D3.3", "r4.50", "r4.50 U1")
+MLSD_FORMS = ("none", "D3.3", "r4.50")
 TX_NOISE = ("D3.3", "d0.2")
 CROSSTALK = ("power sum", "worst phase")
 FLOATING = ("greedy", "best")
@@ -281,7 +281,8 @@ class Sheet:
         The first tap varies slowest, as in the nested loops of the task force's script.
         """
         pre = len(self.c_pre)
-        grid = np.array(list(product(*self.c_pre, *self.c_post)), float).reshape(-1, pre + len(self.c_post))
+        every = list(product(*self.c_pre, *self.c_post))
+        grid = np.array(every, float).reshape(len(every), pre + len(self.c_post))
         main = 1 - np.sum(np.abs(grid), axis=1)
         keep = main >= self.c_0 - 1e-12
         if not np.any(keep):

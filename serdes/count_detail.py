@@ -33,10 +33,10 @@ class Convergence:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CountDetail:
-    """``stopped``: "all symbols", "errors", "confidence" or "cancelled". ``places`` (n,): numbers of the wrong decisions among the
-    ``trials`` counted ones, ``signed`` (n,): by how many levels, both before precoding is undone and of the first
-    million at most, then ``trials`` ends with them. ``adapted``: taps at the end, ``ideal``: those that were solved for.
-    ``levels`` (n,): between which decisions were made at the end. ``lost``: share of the pulse's energy left out by a finite memory.
+    """``stopped``: "all symbols", "errors", "confidence" or "cancelled". ``places`` (n,): numbers of the wrong decisions among
+    the ``trials`` counted ones, ``signed`` (n,): by how many levels, both before precoding is undone and of the first million
+    at most, then ``trials`` ends with them. ``adapted``: taps at the end, ``ideal``: those that were solved for. ``levels``
+    (n,): between which decisions were made at the end. ``lost``: share of the pulse's energy left out by a finite memory.
     """
 
     stopped: str
@@ -83,7 +83,8 @@ class CountDetail:
         return measured_chain(dense, memory=memory, n_levels=self.n_levels, precoded=self.precoded)
 
     def words(self, code: Fec, ways: int = 1) -> WordCount:
-        """Whole code words of ``code`` along the counted symbols, ``ways`` of them taking turns, by their number of wrong symbols.
+        """Whole code words of ``code`` along the counted symbols, ``ways`` of them taking turns, by their number of wrong
+        symbols.
 
         All on one lane, symbol by symbol: the worst case of bursts; `dsp.interleave` knows the other orders.
         """

@@ -1,4 +1,6 @@
-"""Accumulators of the time-domain engine: errors, windows of the lock detector, eyes. Their size does not grow with the symbols."""
+"""Accumulators of the time-domain engine: errors, windows of the lock detector, eyes. Their size does not grow with the
+symbols.
+"""
 
 from __future__ import annotations
 
@@ -116,7 +118,8 @@ class Tally:
     def take(self, sent: np.ndarray, received: Received) -> tuple[np.ndarray, np.ndarray, int]:
         """Compare a block: ``sent`` joins the queue, ``received`` is taken from it.
 
-        Returns the true symbols of its decisions, where they are wrong (within the count), and how many decisions there were before.
+        Returns the true symbols of its decisions, where they are wrong (within the count), and how many decisions there were
+        before.
         """
         from dsp import kernels
 
@@ -173,8 +176,8 @@ class _Waiting:
 class EyeCounter:
     """Histograms of the waveform around the sampling instants at three stages, all of the same symbols.
 
-    "sampler" [V]: before the equaliser; "equalizer": behind the feed-forward taps; "slicer": with feedback, too. The last two are
-    virtual, the taps applied to the analogue waveform. ``span`` [V]: half the range of the first.
+    "sampler" [V]: before the equaliser; "equalizer": behind the feed-forward taps; "slicer": with feedback, too. The last two
+    are virtual, the taps applied to the analogue waveform. ``span`` [V]: half the range of the first.
     """
 
     def __init__(self, loop: ReceiverLoop, settle: int, wanted: int, n_phases: int, n_bins: int, span: float) -> None:

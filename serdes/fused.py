@@ -1,4 +1,5 @@
-"""From symbols to the sampler's waveform where everything between is linear: one convolution for transmitter, channel and front end.
+"""From symbols to the sampler's waveform where everything between is linear: one convolution for transmitter, channel and
+front end.
 
 The pulses are those of the operating point, so both faces of the link speak of the same ones; `serdes.waveform` is the way for
 channels that are not linear. Noise of the receiver and the channel is made at the sampling instants, where alone it is seen.
@@ -68,7 +69,10 @@ def fuse(point: OperatingPoint, samples_per_symbol: int, phases: Mapping[int, fl
         filters=filters,
         main=point.main - first + link.tx.ffe.n_precursors,
         edges=edges,
-        aggressors=tuple(replace(a.tx, snr_db=None, jitter=Jitter(), edges=EdgeJitter(), ffe=FixedTaps()) for a in (link.aggressors[i] for i in phases)),
+        aggressors=tuple(
+            replace(a.tx, snr_db=None, jitter=Jitter(), edges=EdgeJitter(), ffe=FixedTaps())
+            for a in (link.aggressors[i] for i in phases)
+        ),
     )
 
 

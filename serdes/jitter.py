@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass, replace
 
@@ -27,9 +28,10 @@ LARGEST_UI = 50.0
 def mask(f: np.ndarray, corner: float = CORNER) -> np.ndarray:
     """Peak-to-peak sinusoidal jitter [UI] to be tolerated at ``f`` [Hz]; nan where nothing is specified.
 
-    0.05 UI from ``corner`` to ten times it, rising as 1 / f below down to a hundredth of it (5 UI). With 4 MHz these are cases A
-    to E of the receiver jitter tolerance of IEEE 802.3 (120D, 162): 5 UI at 40 kHz, 0.15 at 1.333 MHz, 0.05 at 4, 12 and 40 MHz;
-    with symbol rate / 6640 that of OIF-CEI-56G and 112G PAM4. Recalled and cross-read in a vendor's guide, not in the standards.
+    0.05 UI from ``corner`` to ten times it, rising as 1 / f below down to a hundredth of it (5 UI). With 4 MHz these are cases
+    A to E of the receiver jitter tolerance of IEEE 802.3 (120D, 162): 5 UI at 40 kHz, 0.15 at 1.333 MHz, 0.05 at 4, 12 and 40
+    MHz; with symbol rate / 6640 that of OIF-CEI-56G and 112G PAM4. Recalled and cross-read in a vendor's guide, not in the
+    standards.
     """
     f = np.asarray(f, float)
     check.positive("mask", "corner", corner, "Hz")
@@ -70,16 +72,17 @@ def corner_frequency(link: Link, update: int = 1) -> float:
     return float(f[np.flatnonzero(follows)[-1]]) if np.any(follows) and not np.all(follows) else float("nan")
 
 
-def passes(link: Link, sinusoid: Sinusoid, target: float, engine: TimeDomain, seed: int) -> tuple[bool, str]:
+def passes(link: Link, sinusoid: Sinusoid, target: float, engine: TimeDomain, rng: np.random.Generator) -> tuple[bool, str]:
     """Whether ``link`` keeps the symbol error ratio ``target`` under ``sinusoid``, and the outcome of the run.
 
-    The count covers a whole period and twenty expected errors, and stops as soon as it has too many.
+    The count covers a whole period and twenty expected errors, and stops as soon as it has too many. ``rng`` is copied: each
+    call has the same symbols and noise.
     """
     period = math.ceil(link.symbol_rate / sinusoid.frequency)
     n = max(engine.n_symbols, math.ceil(20 / target), math.ceil(1.05 * period))
     limit = max(math.ceil(target * n), 1)
     jittered = replace(link, tx=replace(link.tx, edges=replace(link.tx.edges, sinusoids=(*link.tx.edges.sinusoids, sinusoid))))
-    result = replace(engine, n_symbols=n, max_errors=limit + 1, eye_symbols=0).run(jittered, np.random.default_rng(seed))
+    result = replace(engine, n_symbols=n, max_errors=limit + 1, eye_symbols=0).run(jittered, copy.deepcopy(rng))
     if result.outcome == "cancelled":
         raise KeyboardInterrupt
     bad = result.outcome in UNLOCKED or result.symbols is None or result.symbols.errors > limit
@@ -87,26 +90,25 @@ def passes(link: Link, sinusoid: Sinusoid, target: float, engine: TimeDomain, se
 
 
 def tolerance(
-    link: Link, frequency: float, target: float, engine: TimeDomain, seed: int = 1, resolution: float = 1.1
+    link: Link, frequency: float, target: float, engine: TimeDomain, rng: np.random.Generator, resolution: float = 1.1
 ) -> Tolerance:
     """Jitter tolerance of ``link`` at ``frequency`` [Hz] for a symbol error ratio ``target``.
 
-    Bisection in the logarithm of the amplitude to a factor of ``resolution``, all runs with the same symbols and noise. An amplitude
-    of 0 means that the link misses the target without any jitter of this kind.
+    Bisection in the logarithm of the amplitude to a factor of ``resolution``, all runs with the same symbols and noise. An
+    amplitude of 0 means that the link misses the target without any jitter of this kind.
     """
     check.between("tolerance", "target", target, 1e-9, 0.1)
     check.between("tolerance", "resolution", resolution, 1.001, 2)
     largest = LARGEST_UI if frequency <= SLOW * link.symbol_rate else LARGEST_FAST
-    runs = 0
+    runs, why = 0, ""
 
     def holds(amplitude: float) -> bool:
         nonlocal runs, why
         runs += 1
-        good, outcome = passes(link, Sinusoid(amplitude_ui=amplitude, frequency=frequency, phase=0.25), target, engine, seed)
+        good, outcome = passes(link, Sinusoid(amplitude_ui=amplitude, frequency=frequency, phase=0.25), target, engine, rng)
         why = why if good else outcome
         return good
 
-    why = ""
     start = min(max(0.15 / max(float(error_transfer(link, np.array(frequency))), 1e-6), 0.02), largest)
     low, high = 0.0, math.inf
     trial = start
@@ -121,7 +123,7 @@ def tolerance(
             if trial < 1e-3:
                 break
             trial = trial / 2
-    while 0 < low and math.isfinite(high) and high > low * resolution:
+    while low > 0 and math.isfinite(high) and high > low * resolution:
         trial = math.sqrt(low * high)
         if holds(trial):
             low = trial
@@ -152,9 +154,9 @@ def predicted(link: Link, points: tuple[Tolerance, ...], engine: TimeDomain) -> 
 class JitterReport:
     """What jitter is made of, all in UI (after IEEE 802.3 120D.3.1.8 and 162.9.4.5, from edges instead of a histogram).
 
-    ``rms``: J_RMS, without even-odd jitter; ``j3u``, ``j4u``: spread of all but 1e-3 and 1e-4 of the edges, half on either side, None
-    where there are too few edges; ``even_odd``: difference of the means of even and odd edges; ``random``, ``dual_dirac``: sigma and
-    peak-to-peak distance of a dual-Dirac law with the same tails.
+    ``rms``: J_RMS, without even-odd jitter; ``j3u``, ``j4u``: spread of all but 1e-3 and 1e-4 of the edges, half on either
+    side, None where there are too few edges; ``even_odd``: difference of the means of even and odd edges; ``random``,
+    ``dual_dirac``: sigma and peak-to-peak distance of a dual-Dirac law with the same tails.
     """
 
     rms: float
@@ -190,9 +192,9 @@ def _spread(ordered: np.ndarray, share: float) -> float | None:
 
 
 def _dual_dirac(ordered: np.ndarray) -> tuple[float, float]:
-    """Sigma and distance: straight lines through both tails on the scale of the Gaussian quantile, from 5 % to 20 edges deep."""
+    """Sigma and distance: straight lines through both tails on the scale of Gaussian quantiles, from 1 % to 20 edges deep."""
     deepest = max(20 / ordered.size, 1e-6)
-    p = np.geomspace(0.05, min(deepest, 0.04), 16)
+    p = np.geomspace(0.01, min(deepest, 0.008), 16)
     z = np.array([float(q_inv(2 * v)) for v in p])  # half of the edges belong to each Dirac
     left = np.polyfit(z, np.quantile(ordered, p), 1)
     right = np.polyfit(z, np.quantile(ordered, 1 - p), 1)
@@ -200,5 +202,7 @@ def _dual_dirac(ordered: np.ndarray) -> tuple[float, float]:
 
 
 def transmitter_edges(link: Link, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Displacements [UI] of the transmitter's edges, and their numbers, over ``n`` symbols. Slow sinusoids and spread are tracked out."""
+    """Displacements [UI] of the transmitter's edges, and their numbers, over ``n`` symbols. Slow sinusoids and spread are
+    tracked out.
+    """
     return edge_displacements(link.tx, n, link.symbol_rate, rng)

@@ -85,9 +85,9 @@ class Receiver:
 
     ``noise_density`` [V^2/Hz], one-sided, white, at the input (eta_0). ``bandwidth`` [Hz]: of the fourth-order Butterworth
     noise filter (93A-20), None for none. ``ctle``: continuous-time equaliser, its gains chosen among its candidates.
-    ``jitter``: of the sampling instants. ``converter``: between sampler and equaliser, None for ideal. ``high_pass`` [Hz]: corner
-    of the coupling capacitor, None for direct coupling; known to the signal face alone, as its baseline wander is 40 dB and more
-    below the signal.
+    ``jitter``: of the sampling instants. ``converter``: between sampler and equaliser, None for ideal. ``high_pass`` [Hz]:
+    corner of the coupling capacitor, None for direct coupling; known to the signal face alone, as its baseline wander is 40 dB
+    and more below the signal.
     """
 
     noise_density: float = 0.0

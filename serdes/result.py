@@ -31,7 +31,8 @@ class LinkResult:
 
     ``ser``, ``ber``: symbol and bit error ratio before FEC; ``post_fec``: codeword failure ratio, None without FEC.
     ``snr_db``: mean(level^2) over the variance of the decision error. ``count``: errors counted, None for engines that do
-    not count. ``eyes``: by name. ``outcome``: "ok" or what went wrong, with ``reason``. ``detail``: of a counted run, else None.
+    not count. ``eyes``: by name. ``outcome``: "ok" or what went wrong, with ``reason``. ``detail``: of a counted run, else
+    None.
     """
 
     link: Link

@@ -134,7 +134,8 @@ class SemiAnalytic:
         fit = _Fit(passed, link, spacing, base, r, _moved(passed.y, fine), passed.n)
         modulated = _modulated(passed, fit, base + fine)
         steady = fit.w @ causes.pop("all steady") @ fit.w if "all steady" in causes else 0.0
-        variances = {"ISI": float(np.mean((fit.z - fit.d) ** 2)), "thermal": float(steady)}
+        # behind a photodiode "thermal" is its amplifier's; what comes on top is the electrical receiver's
+        variances = {"ISI": float(np.mean((fit.z - fit.d) ** 2)), "receiver" if passed.detected else "thermal": float(steady)}
         variance = np.full(passed.n, float(steady))
         for cause, values in modulated.items():
             variances[cause] = variances.get(cause, 0.0) + float(np.mean(values))

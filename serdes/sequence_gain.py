@@ -60,7 +60,7 @@ def count(settled: Settled, link: Link, rng: np.random.Generator) -> tuple[float
 
 
 def sequence_gain(
-    link: Link, bit_error_ratio: float, engine: SemiAnalytic, rng: np.random.Generator, rounds: int = 2
+    link: Link, bit_error_ratio: float, engine: SemiAnalytic, rng: np.random.Generator, rounds: int = 3
 ) -> SequenceGain:
     """Optical gain of sequence detection at ``bit_error_ratio``: counted at powers around it, interpolated in Q.
 

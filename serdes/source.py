@@ -1,4 +1,6 @@
-"""A transmitter's symbols: what is sent, with noise, taps, displaced edges and baseline wander; the state is passed, never kept."""
+"""A transmitter's symbols: what is sent, with noise, taps, displaced edges and baseline wander; the state is passed, never
+kept.
+"""
 
 from __future__ import annotations
 
@@ -44,8 +46,8 @@ def send_symbols(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, SymbolState]:
     """The next ``n`` symbols: indices, levels with taps and noise, and the areas [UI] that displaced edges add (None: none).
 
-    ``high_pass`` [Hz], 0 for none: first order, anywhere in the link, as it is linear. Levels are in outer levels, and late by the
-    pre-cursor taps.
+    ``high_pass`` [Hz], 0 for none: first order, anywhere in the link, as it is linear. Levels are in outer levels, and late by
+    the pre-cursor taps.
     """
     index, symbols = streams.integers(tx.constellation.n, n, state.symbols)
     level = tx.constellation.array[index]
@@ -79,7 +81,9 @@ def send_symbols(
 
 
 def edge_displacements(tx: Transmitter, n: int, symbol_rate: float, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Displacements [UI] of the edges in ``n`` symbols, and the numbers of their symbol boundaries; no edge where levels repeat."""
+    """Displacements [UI] of the edges in ``n`` symbols, and the numbers of their symbol boundaries; no edge where levels
+    repeat.
+    """
     state = start_symbols(tx, rng)
     index, _ = streams.integers(tx.constellation.n, n, state.symbols)
     steps = np.diff(tx.constellation.array[index], prepend=0.0)

@@ -15,8 +15,8 @@ from serdes.operating_point import OperatingPoint
 
 @dataclass(frozen=True, kw_only=True)
 class Adaptation:
-    """One stage: ``rule`` of `dsp.receiver.Stage` with a ``step`` normalised to the power in the taps, for ``n_symbols`` (None: to
-    the end).
+    """One stage: ``rule`` of `dsp.receiver.Stage` with a ``step`` normalised to the power in the taps, for ``n_symbols``
+    (None: to the end).
 
     Least mean square is unstable from 2 on, long before in the mean square (B. Widrow and S. D. Stearns, Adaptive Signal
     Processing, 1985, ch. 6). ``level_step``: share of its error by which each decision moves the level it names.
@@ -40,7 +40,9 @@ BLIND = (
     Adaptation(rule="lms", step=4e-3, n_symbols=60_000),
     Adaptation(rule="lms", step=5e-4),
 )
-"""From a cold start without known symbols: constant modulus opens the eye, decisions take over, then the step is shifted down."""
+"""From a cold start without known symbols: constant modulus opens the eye, decisions take over, then the step is shifted
+down.
+"""
 
 
 def cold_taps(point: OperatingPoint) -> Taps:

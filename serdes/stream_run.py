@@ -24,19 +24,57 @@ from serdes.stages import Adaptation, cold_taps, loop_stages
 class Settings(Protocol):
     """What a run needs of its engine; see `serdes.time_domain.TimeDomain`."""
 
-    n_symbols: int
-    samples_per_symbol: float
-    settle: int
-    n_training: int
-    phase_error_ui: float
-    adaptation: float | tuple[Adaptation, ...]
-    cold: bool
-    update: int | None
-    eye_symbols: int
-    n_phases: int
-    n_bins: int
-    fused: bool
-    lock: clock.LockDetector
+    @property
+    def n_symbols(self) -> int:
+        """See `TimeDomain`."""
+
+    @property
+    def samples_per_symbol(self) -> float:
+        """See `TimeDomain`."""
+
+    @property
+    def settle(self) -> int:
+        """See `TimeDomain`."""
+
+    @property
+    def n_training(self) -> int:
+        """See `TimeDomain`."""
+
+    @property
+    def phase_error_ui(self) -> float:
+        """See `TimeDomain`."""
+
+    @property
+    def adaptation(self) -> float | tuple[Adaptation, ...]:
+        """See `TimeDomain`."""
+
+    @property
+    def cold(self) -> bool:
+        """See `TimeDomain`."""
+
+    @property
+    def update(self) -> int | None:
+        """See `TimeDomain`."""
+
+    @property
+    def eye_symbols(self) -> int:
+        """See `TimeDomain`."""
+
+    @property
+    def n_phases(self) -> int:
+        """See `TimeDomain`."""
+
+    @property
+    def n_bins(self) -> int:
+        """See `TimeDomain`."""
+
+    @property
+    def fused(self) -> bool:
+        """See `TimeDomain`."""
+
+    @property
+    def lock(self) -> clock.LockDetector:
+        """See `TimeDomain`."""
 
 
 class _FusedWay:
@@ -113,10 +151,7 @@ class Run:
         m = m if linear else max(m, LEAST)
         self.m = m
         self.way: _FusedWay | _WaveWay = _FusedWay(point, m, rng) if linear else _WaveWay(point, m, rng)
-        self.crossing = [
-            _Crossing(way=w, state=w.start(rng), stride=math.ceil(LEAST / m))
-            for w in self.way.others
-        ]
+        self.crossing = [_Crossing(way=w, state=w.start(rng), stride=math.ceil(LEAST / m)) for w in self.way.others]
         self.jitter = streams.start_jitter(rng)
         self.white = streams.start(rng)
         own = link.rx.converter.own_noise(point.full_scale) if link.rx.converter and point.full_scale else 0.0
@@ -129,7 +164,7 @@ class Run:
         self.receiver = receiver.start(self.loop, first * self.loop.samples_per_symbol)
         self.sent = 0
         self._held = np.zeros(0)
-        self._place = 0
+        self._place = 0.0
         rx = link.rx
         constellation = link.tx.constellation
         self.tally = Tally(constellation, engine.settle, engine.n_symbols, engine.lock.window, link.tx.precoded)
@@ -174,7 +209,7 @@ class Run:
         if self.sequence is None:
             self.tally.log.take(received.index, truth, wrong)
         else:
-            self._detect(received, truth)
+            self._detect(received, truth, self.sequence)
         if self.eye is not None:
             self.eye.take(received, self.receiver, truth)
         if any(stage.rule != "frozen" for stage in loop.stages):
@@ -195,9 +230,8 @@ class Run:
         self._held, self._place = self._held[drop:], end - drop
         return y
 
-    def _detect(self, received: Received, truth: np.ndarray) -> None:
+    def _detect(self, received: Received, truth: np.ndarray, sequence: SequenceState) -> None:
         """Decide by the sequence detector: samples before feedback, decisions later."""
-        assert self.sequence is not None
         levels = self.link.tx.constellation.array[received.index]
         past = np.concatenate((self._past, levels))
         n, m = levels.size, self._past.size
@@ -206,7 +240,7 @@ class Run:
         for k, b in enumerate(self.receiver.feedback[:memory], start=1):
             z += b * past[m - k : m - k + n]
         self._past = past[n:]
-        decided, self.sequence = self.viterbi.step(z, self.sequence)
+        decided, self.sequence = self.viterbi.step(z, sequence)
         self._truth = np.concatenate((self._truth, truth))
         self.tally.log.take(decided, self._truth[: decided.size])
         self._truth = self._truth[decided.size :]
@@ -216,8 +250,8 @@ def update_of(engine: Settings, bandwidth: float) -> int:
     """Symbols between two updates of loop and taps: as given, or as many as disturb neither, up to 32."""
     if engine.update is not None:
         return engine.update
-    rules = engine.adaptation if isinstance(engine.adaptation, tuple) else ()
-    step = max((a.step for a in rules), default=0.0) if rules else float(engine.adaptation)  # type: ignore[arg-type]
+    given = engine.adaptation
+    step = max(a.step for a in given) if isinstance(given, tuple) else given
     room = min(0.01 / bandwidth if bandwidth else 32.0, 0.25 / step if step else 32.0)
     return 32 if room >= 32 else 16 if room >= 16 else 8 if room >= 8 else 1
 
@@ -260,7 +294,8 @@ def receiver_loop(engine: Settings, point: OperatingPoint, fused_way: bool = Tru
 def timing_gains(point: OperatingPoint) -> tuple[float, float]:
     """Proportional and integral gain of the clock's loop at the settled point, for either polarity."""
     link, pulse, loop = point.link, point.pulse, point.link.rx.clock
-    assert isinstance(loop, TimingLoop)
+    if not isinstance(loop, TimingLoop):
+        return 0.0, 0.0
     m = pulse.grid.samples_per_symbol
     sign = float(np.sign(point.main_cursor))
     sigma = math.sqrt(float(point.spectra.noise_autocovariance()[0]))

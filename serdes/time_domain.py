@@ -91,12 +91,12 @@ class TimeDomain:
     ) -> LinkResult:
         """Send, receive and count. ``progress(done, total)`` is called after each block, in symbols.
 
-        A KeyboardInterrupt ends the run with what was counted, outcome "cancelled". A link that does not lock, align or open its
-        eye is a result with its reason. Errors are counted against what was sent, at the lag that decisions and data have
-        before the count begins. ``ser``, ``ber`` are counted ratios, 0 where no error was seen: their bounds are in ``symbols``
-        and ``bits``. ``post_fec`` takes the upper 95 % bound in that case, and takes errors as independent; code words are
-        counted in `detail`. ``snr_db`` includes what wrong decisions feed back. Aggressors send no noise and no jitter.
-        ``point``: where the receiver starts from, that of the semi-analytic engine for a nonlinear link for instance.
+        A KeyboardInterrupt ends the run with what was counted, outcome "cancelled". A link that does not lock, align or open
+        its eye is a result with its reason. Errors are counted against what was sent, at the lag that decisions and data have
+        before the count begins. ``ser``, ``ber`` are counted ratios, 0 where no error was seen: their bounds are in
+        ``symbols`` and ``bits``. ``post_fec`` takes the upper 95 % bound in that case, and takes errors as independent; code
+        words are counted in `detail`. ``snr_db`` includes what wrong decisions feed back. Aggressors send no noise and no
+        jitter. ``point``: where the receiver starts from, that of the semi-analytic engine for a nonlinear link for instance.
         """
         check.instance("TimeDomain.run", "link", link, Link)
         check.instance("TimeDomain.run", "rng", rng, np.random.Generator)

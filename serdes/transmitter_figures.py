@@ -1,4 +1,6 @@
-"""What a transmitter is judged by at its output: linear-fit pulse, signal to noise and distortion, level mismatch, cost of its taps."""
+"""What a transmitter is judged by at its output: linear-fit pulse, signal to noise and distortion, level mismatch, cost of
+its taps.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,8 @@ class LinearFit:
 
 
 def linear_fit(wave: np.ndarray, symbols: np.ndarray, samples_per_symbol: int, n_pulse: int, before: int) -> LinearFit:
-    """Fit of ``wave`` (n * m,) by a pulse of ``n_pulse`` symbols, ``before`` of them ahead of the symbol ``symbols`` (n,) gives.
+    """Fit of ``wave`` (n * m,) by a pulse of ``n_pulse`` symbols, ``before`` of them ahead of the symbol ``symbols`` (n,)
+    gives.
 
     ``symbols`` in outer levels. Ends without a full neighbourhood are left out.
     """
@@ -79,7 +82,8 @@ def level_mismatch(levels: np.ndarray) -> float:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TransmitterFigures:
-    """``sndr_db``: peak of the fitted pulse over what is left of the waveform (93A-30, 120D.3.1.6; jitter apart, as measured there).
+    """``sndr_db``: peak of the fitted pulse over what is left of the waveform (93A-30, 120D.3.1.6; jitter apart, as measured
+    there).
 
     ``level_mismatch``: R_LM, None but for PAM4. ``peak_ratio``: peak of the pulse over the steady-state voltage, p_max / v_f.
     ``tap_cost_db``: low-frequency level that the taps give up at a limited peak, 20 log10(sum |c| / |sum c|).
@@ -110,7 +114,9 @@ def transmitter_figures(
     y, _ = chain.transmit(wave, chain.start(grid, None))
     late = 8 + 1 + tx.ffe.n_precursors  # the driver's delay, the symbol that waits, the pre-cursors
     before = 4 + tx.ffe.n_precursors
-    fit = linear_fit(y[late * samples_per_symbol :], tx.constellation.array[index[: n + 32 - late]], samples_per_symbol, n_pulse, before)
+    fit = linear_fit(
+        y[late * samples_per_symbol :], tx.constellation.array[index[: n + 32 - late]], samples_per_symbol, n_pulse, before
+    )
     taps = np.asarray(tx.ffe.feed_forward)
     total = abs(float(np.sum(taps)))
     return TransmitterFigures(

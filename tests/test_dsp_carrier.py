@@ -101,7 +101,7 @@ def test_a_quarter_turn_is_a_slip_at_its_place():
     sent = pilots.insert(symbols(8192, rng)[0], known)[0]
     turned = sent * np.where(np.arange(8192) < 5000, 1j, -1j)
     turns = pilots.quarters(turned, known[0], 0)
-    assert carrier.slips(turns) == 1 or carrier.slips(turns) == 2
+    assert carrier.slips(turns) in (1, 2)  # half a turn may pass through a quarter
     assert set(np.unique(turns[:4900]) % 4) == {1}
     assert set(np.unique(turns[5100:]) % 4) == {3}
     assert carrier.slips(pilots.quarters(sent, known[0], 0)) == 0

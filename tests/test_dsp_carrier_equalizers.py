@@ -35,7 +35,9 @@ def test_overlap_save_is_convolution_in_any_blocks(matrix):
     rng = np.random.default_rng(2)
     h = rng.standard_normal((2, 2, 33) if matrix else (33,)) * (1 + 0.5j)
     x = rng.standard_normal((2, 3000)) + 1j * rng.standard_normal((2, 3000))
-    rows = [sum(np.convolve(x[j], h[i, j])[:3000] for j in range(2)) if matrix else np.convolve(x[i], h)[:3000] for i in range(2)]
+    rows = [
+        sum(np.convolve(x[j], h[i, j])[:3000] for j in range(2)) if matrix else np.convolve(x[i], h)[:3000] for i in range(2)
+    ]
     state, pieces = overlap_start(h), []
     for a, b in ((0, 1), (1, 700), (700, 2900), (2900, 3000)):
         y, state = overlap_step(x[:, a:b], state)
@@ -134,9 +136,7 @@ def test_butterfly_parts_the_polarisations(seed):
     s, x = mixed_record(16384, seed)
     found = Butterfly().equalize(x, QAM)
     assert found.likeness < 0.2
-    peaks = np.array(
-        [[np.max(np.abs(np.fft.ifft(np.fft.fft(y) * np.conj(np.fft.fft(t))))) for t in s] for y in found.symbols]
-    )
+    peaks = np.array([[np.max(np.abs(np.fft.ifft(np.fft.fft(y) * np.conj(np.fft.fft(t))))) for t in s] for y in found.symbols])
     peaks /= s.shape[-1]
     assert sorted(peaks.argmax(axis=1)) == [0, 1]
     assert np.all(peaks.max(axis=1) > 0.9)
@@ -173,6 +173,18 @@ def test_butterfly_kernel_is_its_plain_form():
         results.append((out, wr, wi))
     for fast, plain in zip(*results, strict=True):
         assert fast == pytest.approx(plain, abs=1e-9)
+
+
+def test_normal_equations_kernel_is_its_plain_form():
+    s, x = mixed_record(128, 2)
+    results = []
+    for run in (kernels.normal_equations, kernels.normal_equations.py_func):
+        gram, cross = np.zeros((10, 10), complex), np.zeros((2, 10), complex)
+        run(x.real.copy(), x.imag.copy(), s[:, :100], 5, 3, gram, cross)
+        results.append((gram, cross))
+    assert results[0][0] == pytest.approx(results[1][0])
+    assert results[0][1] == pytest.approx(results[1][1])
+    assert results[0][0] == pytest.approx(results[0][0].conj().T)
 
 
 def test_radii_of_16qam():

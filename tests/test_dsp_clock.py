@@ -5,7 +5,18 @@ import json
 import numpy as np
 import pytest
 
-from dsp.clock import IdealClock, LockDetector, MuellerMuller, detector_gain, lock_phase, s_curve, sampled_pulse
+from dsp.clock import (
+    BangBang,
+    Gardner,
+    IdealClock,
+    LockDetector,
+    MuellerMuller,
+    detector_gain,
+    lock_phase,
+    s_curve,
+    sampled_pulse,
+    slope,
+)
 
 RC = 0.5
 
@@ -112,6 +123,52 @@ def test_gains_scale_with_the_detector():
         MuellerMuller().gains(0.0)
 
 
+def bell(t):
+    return np.exp(-0.5 * (np.asarray(t) / 0.5) ** 2)
+
+
+PAM4 = np.array([-1, -1 / 3, 1 / 3, 1])
+
+
+@pytest.mark.parametrize("clock", [MuellerMuller(), Gardner(), BangBang()])
+def test_every_s_curve_is_positive_early_and_zero_at_the_peak_of_a_symmetric_pulse(clock):
+    early, at, late = clock.s_curve(bell, np.array([-0.2, 0.0, 0.2]), PAM4, 0.1)
+    assert early > 0 > late
+    assert at == pytest.approx(0, abs=1e-12)
+    assert slope(lambda tau: clock.s_curve(bell, tau, PAM4, 0.1), 0.0) > 0
+
+
+@pytest.mark.parametrize(("clock", "sigma"), [(MuellerMuller(), 0.0), (Gardner(), 0.0), (BangBang(), 0.05)])
+def test_s_curve_is_the_mean_of_the_detector(clock, sigma):
+    rng = np.random.default_rng(1)
+    a = PAM4[rng.integers(0, 4, 200_000)]
+    tau = 0.15 - 4.0  # of the symbol in the middle of nine
+    h = lambda shift: bell(tau + shift + np.arange(9))  # noqa: E731
+    y, y0, half = (np.convolve(a, h(s), "valid") for s in (0.0, -1.0, -0.5))
+    half = half + sigma * rng.standard_normal(half.size)
+    now, before = a[4 : 4 + y.size], a[3 : 3 + y.size]
+    if isinstance(clock, MuellerMuller):
+        out = y * before - y0 * now
+    elif isinstance(clock, Gardner):
+        out = half * (y0 - y)
+    else:
+        out = np.where(now == -before, np.sign(half) * np.sign(before - now), 0.0)
+    mean = clock.s_curve(bell, np.array([0.15]), PAM4, sigma)[0]
+    assert np.mean(out) == pytest.approx(mean, abs=5 * np.std(out) / np.sqrt(out.size) + (0.02 if sigma else 0))
+
+
+def test_gain_of_bang_bang_falls_with_noise():
+    gains = [slope(lambda tau, s=s: BangBang().s_curve(bell, tau, PAM4, s), 0.0) for s in (0.05, 0.2, 0.8)]
+    assert gains[0] > gains[1] > gains[2] > 0
+
+
+def test_update_of_many_symbols_is_a_delay():
+    f = np.geomspace(1e-6, 1e-3, 50)
+    one, many = MuellerMuller(bandwidth=1e-4), MuellerMuller(bandwidth=1e-4, latency=31)
+    assert np.allclose(one.jitter_transfer(f, update=32), many.jitter_transfer(f), atol=1e-3)
+    assert np.allclose(one.jitter_transfer(f, update=1), one.jitter_transfer(f))
+
+
 def test_lock_detector():
     detector = LockDetector(error_ratio=0.5, wander_ui=0.1)
     floor = (2 / 3) ** 2 / 12
@@ -136,6 +193,8 @@ def test_lock_detector():
         (MuellerMuller, "damping", 0.0),
         (MuellerMuller, "latency", -1),
         (MuellerMuller, "latency", 0.5),
+        (Gardner, "bandwidth", 1.0),
+        (BangBang, "damping", 100.0),
         (LockDetector, "window", 1),
         (LockDetector, "error_ratio", -0.1),
         (LockDetector, "wander_ui", -0.1),

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dsp.constellation import pam
-from dsp.converter import Converter
+from dsp.converter import Converter, LaneMismatch, Vga
 from dsp.distribution import Interference, q_inv
 from dsp.noise import Jitter
 
@@ -91,3 +91,50 @@ def test_equal_by_value():
     assert Converter(n_bits=6) == Converter(n_bits=6)
     assert hash(Converter(n_bits=6)) == hash(Converter(n_bits=6))
     assert q_inv(0.5e-7) == pytest.approx(5.326723886384098)
+
+
+def test_effective_bits_add_noise_of_their_own():
+    plain, noisy = Converter(n_bits=8), Converter(n_bits=8, enob=5.0)
+    assert noisy.noise_variance(0.5) == pytest.approx(Converter(n_bits=5).noise_variance(0.5))
+    assert plain.own_noise(0.5) == 0
+    assert noisy.own_noise(0.5) == pytest.approx(noisy.noise_variance(0.5) - plain.noise_variance(0.5))
+
+
+def test_amplifier_takes_the_largest_step_that_fits():
+    vga = Vga(full_scale=0.5, low_db=-6.0, high_db=12.0, step_db=1.5)
+    assert vga.gain_db(0.25) == pytest.approx(6.0)
+    assert vga.gain_db(0.26) == pytest.approx(4.5)
+    assert vga.gain_db(1e-6) == 12.0
+    assert vga.gain_db(100.0) == -6.0
+    assert vga.range(0.25) == pytest.approx(0.5 * 10 ** (-6 / 20))
+    assert Vga(full_scale=0.5, step_db=0.0).range(0.123) == pytest.approx(0.123)
+
+
+def test_drawn_lanes_have_no_mean_and_the_spread_that_was_asked_for():
+    lanes = LaneMismatch.drawn(4000, np.random.default_rng(1), gain=0.01, offset=0.02, skew_ui=0.03)
+    for values, rms in ((lanes.gain, 0.01), (lanes.offset, 0.02), (lanes.skew_ui, 0.03)):
+        assert np.mean(values) == pytest.approx(0, abs=1e-12)
+        assert np.std(values) == pytest.approx(rms, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: Converter(n_bits=6, enob=7.0), "enob"),
+        (lambda: Converter(n_bits=6, vga=1.0), "vga"),
+        (lambda: Converter(n_bits=6, mismatch=(0.1,)), "mismatch"),
+        (lambda: Vga(full_scale=0.0), "full_scale"),
+        (lambda: Vga(full_scale=1.0, low_db=-100.0), "low_db"),
+        (lambda: Vga(full_scale=1.0, low_db=5.0, high_db=0.0), "high_db"),
+        (lambda: Vga(full_scale=1.0, step_db=-1.0), "step_db"),
+        (lambda: Vga(full_scale=1.0).gain_db(0.0), "peak"),
+        (lambda: LaneMismatch(gain=(), offset=(), skew_ui=()), "gain"),
+        (lambda: LaneMismatch(gain=(0.9,), offset=(0.0,), skew_ui=(0.0,)), r"gain\[0\]"),
+        (lambda: LaneMismatch(gain=(0.1,), offset=(0.0, 0.0), skew_ui=(0.0,)), "offset"),
+        (lambda: LaneMismatch(gain=(0.1,), offset=(0.0,), skew_ui=(0.0, 0.0)), "skew_ui"),
+        (lambda: LaneMismatch.drawn(1, np.random.default_rng(1)), "n_lanes"),
+    ],
+)
+def test_bad_values_of_the_front_end(make, field):
+    with pytest.raises(ValueError, match=f"{field} must be"):
+        make()

@@ -1,5 +1,7 @@
 """Symbols through responses at several samples a symbol: the plain convolution, in any blocks."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ def responses(n_inputs=2, m=3, n=40):
 def whole(filters, inputs, cuts):
     state, out = polyphase.start(filters), []
     edges = [0, *cuts, inputs[0].size]
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         y, state = polyphase.step(filters, tuple(x[a:b] for x in inputs), state)
         out.append(y)
     return np.concatenate(out)

@@ -19,7 +19,7 @@ from serdes import com_dfe, com_eye
 from serdes.com import CAUSES, ComResult, case_record, com, com_case
 from serdes.com_channel import ComChannel, impulse_response, open_channel, prepare, pulse_behind_ctle
 from serdes.com_noise import Law, law, uniform
-from serdes.com_standards import standard
+from serdes.com_standards import NAMES, standard
 
 BOARD = {"a1": 3.8206e-4 * ns**0.5 / mm, "a2": 9.5909e-5 * ns / mm, "tau": 5.79e-3 * ns / mm}
 LINE = StandardLine(length=150 * mm, impedance=100.0, **BOARD)
@@ -213,6 +213,18 @@ def test_record_is_plain(result):
     text = json.dumps(result.record())
     assert json.loads(text)["cases"][0]["case"] == "1"
     assert set(case_record(result.cases[0])["sigma_mv"]) == set(CAUSES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_standard_runs(name):
+    sheet = standard(name)
+    taps = {"c_pre": ((0.0,), (-0.2, -0.1, 0.0)), "g_DC": (-6.0, -3.0, 0.0)} if "ck" in name else {"c_pre": (), "g_DC": (-6.0,)}
+    sheet = replace(
+        sheet, Delta_f=50e6, **taps, c_post=(), g_DC2=(-2.0,), G_Qual=(), G2_Qual=(), sample_adjustment=(-4, 4)
+    )  # fmt: skip
+    result = com_case(sheet, sheet.cases[0], ComChannel(thru=replace(LINE, length=80 * mm)))
+    assert result.com_db > 2
+    assert sum(result.shares.values()) == pytest.approx(1)
 
 
 def test_unknown_case_is_refused():

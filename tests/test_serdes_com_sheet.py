@@ -181,6 +181,9 @@ def test_keywords_that_cannot_be_are_refused():
         from_keywords({**KEYWORDS, "Raised_Cosine": 1})
     with pytest.raises(ValueError, match="'A_v' is missing"):
         from_keywords({k: v for k, v in KEYWORDS.items() if k != "A_v"})
+    for key, value in {"MLSE": 3, "ts_anchor": 1}.items():
+        with pytest.raises(ValueError, match=f"{key} = {value} is not supported"):
+            from_keywords({**KEYWORDS, key: value})
     with pytest.raises(ValueError, match="z_p select 3"):
         from_keywords({**KEYWORDS, "z_p select": 3})
     with pytest.raises(ValueError, match=r"C_p: .*not a number"):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from simple_links import Nyquist, simple_link
 
-from dsp.equalizer import Mmse, Taps
+from dsp.equalizer import FixedTaps, Taps
 from dsp.error_chain import dfe_chain
 from dsp.error_events import error_events
 from dsp.fec import KP4, Fec
@@ -18,10 +18,9 @@ SMALL = Fec(n=15, k=11, symbol_bits=4, t=2)
 
 
 def feedback_link(noise_density, **changes):
-    """A strong post-cursor that the equaliser leaves to its feedback tap."""
-    link = simple_link(
-        Nyquist(echo=0.7), noise_density=noise_density, equalizer=Mmse(n_taps=10, n_precursors=4, feedback_limits=(0.0, 1.0))
-    )
+    """A strong post-cursor left to the feedback tap, one feed-forward tap: the noise at the slicer is white."""
+    taps = FixedTaps(feed_forward=(1.0,), feedback=(0.7,))
+    link = simple_link(Nyquist(echo=0.7), noise_density=noise_density, equalizer=taps)
     return link.vary({k.replace("__", "."): v for k, v in changes.items()})
 
 
@@ -30,17 +29,17 @@ def run(link, n=200_000, seed=1, **engine):
     return TimeDomain(**(given | engine)).run(link, np.random.default_rng(seed))
 
 
-LINK = feedback_link(1.2e-14)
+LINK = feedback_link(1.7e-14)
 
 
 def test_error_propagation_is_that_of_the_markov_chain():
     expected = Statistical(eye=False).run(LINK)
-    point, counted = expected.operating_point, run(LINK)
+    point, counted = expected.operating_point, run(LINK, 2_000_000)
     rms = np.sqrt(point.mean_square_error) / (1 / 3)
     chain = dfe_chain(taps=point.taps.feedback, noise_rms=float(rms))
     assert point.taps.feedback[0] > 0.6
     assert counted.ser > 1.5 * expected.ser
-    assert counted.ser == pytest.approx(chain.symbol_error_ratio, rel=0.12)
+    assert counted.ser == pytest.approx(chain.symbol_error_ratio, rel=0.1)
     lengths = np.array(counted.detail.bursts().lengths[1:5]) / counted.detail.bursts().bursts
     assert lengths == pytest.approx(chain.run_lengths(4), abs=0.03)
     assert counted.detail.chain().symbol_error_ratio == pytest.approx(counted.ser, rel=1e-2)
@@ -59,7 +58,7 @@ def test_sequence_detection_beats_feedback_by_what_its_error_events_say():
 
 
 def test_precoding_turns_a_burst_into_two_errors():
-    plain, precoded = run(LINK), run(LINK.vary({"tx.precoded": True}))
+    plain, precoded = (run(LINK.vary({"tx.precoded": p}), 2_000_000) for p in (False, True))
     assert precoded.detail.places.tolist() == plain.detail.places.tolist()
     assert precoded.symbols.errors == pytest.approx(precoded.detail.wrong().size, abs=1)
     bursts = plain.detail.bursts()
@@ -69,7 +68,7 @@ def test_precoding_turns_a_burst_into_two_errors():
         taps=plain.operating_point.taps.feedback, noise_rms=float(3 * np.sqrt(plain.operating_point.mean_square_error)),
         precoded=True,
     )  # fmt: skip
-    assert precoded.ser == pytest.approx(chain.symbol_error_ratio, rel=0.15)
+    assert precoded.ser == pytest.approx(chain.symbol_error_ratio, rel=0.1)
 
 
 def test_code_words_are_counted():

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from channels.channel import LinearChannel
-from dsp import kernels
 from dsp.clock import IdealClock, LockDetector, MuellerMuller
 from dsp.constellation import pam
 from dsp.converter import Converter

@@ -14,7 +14,9 @@ commands = typer.Typer()
 
 @commands.command()
 def dci(
-    module: Annotated[list[str] | None, typer.Option(help="400ZR, OpenZR+, 800ZR, 800LR; may be repeated; all by default.")] = None,
+    module: Annotated[
+        list[str] | None, typer.Option(help="400ZR, OpenZR+, 800ZR, 800LR; may be repeated; all by default.")
+    ] = None,
     osnr: Annotated[float, typer.Option(help="OSNR of the signal run whose stages are drawn, dB in 0.1 nm.")] = 22.0,
     seed: Annotated[int, typer.Option(help="Seed of the signal run.")] = 1,
     out: Out = Path("out/dci"),
@@ -23,8 +25,14 @@ def dci(
     from experiments.studies import dci as study
 
     with progress("dci") as report:
-        answer = study.run(module or study.NAMES, osnr, seed, report)
-    lanes = {"kind": "lane", "reach_km": "km", "limit": "limit", "power_alone_km": "loss alone", "dispersion_alone_km": "dispersion alone"}
+        answer = study.run(module or study.NAMES, osnr, seed, progress=report)
+    lanes = {
+        "kind": "lane",
+        "reach_km": "km",
+        "limit": "limit",
+        "power_alone_km": "loss alone",
+        "dispersion_alone_km": "dispersion alone",
+    }
     show(answer.tables["lanes"], lanes, "Intensity modulation, direct detection: reach in km")
     columns = {
         "module": "module", "symbol_rate_gbd": "GBd", "required_osnr_db": "OSNR dB", "amplified_reach_km": "ideal km",

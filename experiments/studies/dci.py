@@ -66,8 +66,9 @@ def _lane(lane: DirectDetection) -> dict[str, Any]:
 def _lane_margins(lane: DirectDetection) -> list[dict[str, Any]]:
     rows = []
     for x in DISTANCES:
-        rows.append({"kind": lane.label, "distance_km": x / km, "margin_db": max(lane.margin_db(x), -20.0)})
-        if rows[-1]["margin_db"] < FLOOR_DB:
+        margin = max(lane.margin_db(x), -20.0)
+        rows.append({"kind": lane.label, "distance_km": x / km, "margin_db": margin})
+        if margin < FLOOR_DB:
             break
     return rows
 
@@ -120,7 +121,7 @@ def _margins(m: Module) -> list[dict[str, Any]]:
 
 
 def _spans(m: Module) -> list[dict[str, Any]]:
-    """Margin over the specification's need against span length (one span) and number of spans of 80 km, launch power fixed and best."""
+    """Margin over the specification's need against span length (one span) and number of spans, launch power fixed and best."""
     plan = [("length", x, 1) for x in SPAN_LENGTHS] + [("number", 80 * km, n) for n in SPAN_COUNTS]
     rows = []
     for axis, length, count in plan:
@@ -129,8 +130,8 @@ def _spans(m: Module) -> list[dict[str, Any]]:
         fixed = _margin(m, length, count, max(LAUNCH_DBM, m.power_dbm))
         rows.append(
             {
-                "module": m.name, "axis": axis, "span_km": length / km, "spans": count, "margin_db": fixed, "best_margin_db": best,
-                "best_launch_dbm": power,
+                "module": m.name, "axis": axis, "span_km": length / km, "spans": count, "margin_db": fixed,
+                "best_margin_db": best, "best_launch_dbm": power,
             }
         )  # fmt: skip
     return rows
@@ -155,22 +156,34 @@ def _causes(budget: Mapping[str, float]) -> dict[str, float]:
     return {f"snr {name}": value for name, value in budget.items() if np.isfinite(value)}
 
 
-def run(names: Sequence[str] = NAMES, osnr_db: float = 22.0, seed: int = 1, progress: Progress = silent) -> Answer:
-    """The whole study; ``osnr_db`` [dB, 0.1 nm] of the signal run whose stages are drawn."""
+def run(
+    names: Sequence[str] = NAMES,
+    osnr_db: float = 22.0,
+    seed: int = 1,
+    lanes: Sequence[DirectDetection] = LANES,
+    progress: Progress = silent,
+) -> Answer:
+    """The whole study; ``osnr_db`` [dB, 0.1 nm] of the signal run whose stages are drawn, ``lanes`` of intensity modulation."""
     modules = [module(name) for name in names]
     amplified = [m for m in modules if m.spans]
     shown = amplified[0].name if amplified else None
     jobs: list[tuple[str, Any]] = [("stages", (shown, osnr_db, seed))] if shown else []
-    jobs += [("lane", lane) for lane in LANES]
+    jobs += [("lane", lane) for lane in lanes]
     results = run_all(_work, jobs, progress)
     signal = results.pop(0) if shown else None
     margins = [row for lane in results for row in lane["margins"]]
-    lanes = [{key: value for key, value in lane.items() if key != "margins"} for lane in results]
+    ends = [{key: value for key, value in lane.items() if key != "margins"} for lane in results]
     margins += [row for m in modules for row in _margins(m)]
     coherent = _coherent_rows(names)
     spans = [row for m in amplified for row in _spans(m)]
     launch = [row for m in amplified for row in _launch(m)]
-    tables: dict[str, Sequence[Mapping[str, Any]]] = {"dci": coherent, "lanes": lanes, "margins": margins, "spans": spans, "launch": launch}
+    tables: dict[str, Sequence[Mapping[str, Any]]] = {
+        "dci": coherent,
+        "lanes": ends,
+        "margins": margins,
+        "spans": spans,
+        "launch": launch,
+    }
     figures: dict[str, Callable[[], Figure]] = {"dci_distance": lambda: _draw_distance(margins)}
     if signal:
         tables["signal"] = [signal["row"]]
@@ -179,31 +192,45 @@ def run(names: Sequence[str] = NAMES, osnr_db: float = 22.0, seed: int = 1, prog
             "dci_launch": lambda: _draw_launch(launch),
             "dci_stages": lambda: _draw_stages(signal),
         }
-    return Answer(question=QUESTION, tables=tables, figures=figures, notes=_notes(lanes, coherent, signal))
+    return Answer(question=QUESTION, tables=tables, figures=figures, notes=_notes(ends, coherent, signal))
 
 
-def _notes(lanes: Sequence[Mapping[str, Any]], coherent: Sequence[Mapping[str, Any]], signal: Mapping[str, Any] | None) -> list[str]:
+def _notes(
+    lanes: Sequence[Mapping[str, Any]], coherent: Sequence[Mapping[str, Any]], signal: Mapping[str, Any] | None
+) -> list[str]:
     notes = [
-        f"{r['kind']}: ends at {r['reach_km']:.2g} km by {r['limit']} (loss alone {r['power_alone_km']:.2g} km, dispersion alone "
-        f"{r['dispersion_alone_km']:.3g} km)."
+        f"{r['kind']}: ends at {r['reach_km']:.2g} km by {r['limit']} (loss alone {r['power_alone_km']:.2g} km, "
+        f"dispersion alone {r['dispersion_alone_km']:.3g} km)."
         for r in lanes
     ]
     for r in coherent:
         if r["amplified_reach_km"]:
             notes.append(
-                f"{r['module']}: one amplified span of {r['amplified_reach_km']:.0f} km with ideal parts, {r['specified_reach_km']:.0f} km "
-                f"with the {r['ageing_db']:.1f} dB that the specification keeps for implementation, age and path."
+                f"{r['module']}: one amplified span of {r['amplified_reach_km']:.0f} km with ideal parts, "
+                f"{r['specified_reach_km']:.0f} km with the {r['ageing_db']:.1f} dB kept for implementation, age and path."
             )
         else:
-            notes.append(f"{r['module']}: {r['unamplified_km']:.0f} km of bare fibre by power, {r['dispersion_km']:.0f} km by dispersion.")
+            notes.append(
+                f"{r['module']}: {r['unamplified_km']:.0f} km of fibre by power, {r['dispersion_km']:.0f} km by dispersion."
+            )
     if signal:
         row = signal["row"]
         found = (
-            f"{min(row['snr_x_db'], row['snr_y_db']):.2f} dB" if row["outcome"] in ("ok", "errors beyond the code") else row["outcome"]
+            f"{min(row['snr_x_db'], row['snr_y_db']):.2f} dB"
+            if row["outcome"] in ("ok", "errors beyond the code")
+            else row["outcome"]
         )
-        notes.append(f"{row['module']}, 80 km at {row['osnr_db']:g} dB OSNR: signal face {found}, linear face {row['linear_snr_db']:.2f} dB.")
+        notes.append(
+            f"{row['module']}, 80 km at {row['osnr_db']:g} dB OSNR: signal face {found}, "
+            f"linear face {row['linear_snr_db']:.2f} dB."
+        )
+    notes.append(
+        "PAM4 lanes: +1 dBm, ideal parts without ageing, KP4; 1310 nm is free of dispersion, 1271 nm the edge of CWDM4."
+    )
     notes.append("The linear face leaves out: " + ", ".join(LEFT_OUT) + ".")
-    notes.append(f"Coherent lines: {LAUNCH_DBM:g} dBm a channel behind a booster, the C band full, noise figure 5.5 dB; loss 0.2 dB/km.")
+    notes.append(
+        f"Coherent lines: {LAUNCH_DBM:g} dBm a channel behind a booster, the C band full, noise figure 5.5 dB; loss 0.2 dB/km."
+    )
     return notes
 
 
@@ -223,7 +250,7 @@ def _draw_distance(margins: Sequence[Mapping[str, Any]]) -> Figure:
         ax.set_xscale("log")
         ax.set_xticks([0.5, 1, 2, 5, 10, 20, 50, 100], ["0.5", "1", "2", "5", "10", "20", "50", "100"])
         ax.set(
-            xlabel="distance [km]", ylabel="SNR margin over the code's threshold [dB]", ylim=(FLOOR_DB, 18), xlim=(0.5, 120),
+            xlabel="distance [km]", ylabel="SNR margin [dB], coherent beyond ageing", ylim=(FLOOR_DB, 18), xlim=(0.5, 120),
             title="Dispersion and loss end intensity modulation; coherent goes on",
         )  # fmt: skip
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
@@ -242,7 +269,13 @@ def _draw_spans(rows: Sequence[Mapping[str, Any]]) -> Figure:
                 mine = [r for r in rows if r["module"] == name and r["axis"] == axis]
                 x = [r[key] for r in mine]
                 ax.plot(x, [r["margin_db"] for r in mine], color=plot.COLOURS[k], label=f"{name}, {LAUNCH_DBM:g} dBm")
-                ax.plot(x, [r["best_margin_db"] for r in mine], color=plot.COLOURS[k], linestyle="--", label=f"{name}, best launch power")
+                ax.plot(
+                    x,
+                    [r["best_margin_db"] for r in mine],
+                    color=plot.COLOURS[k],
+                    linestyle="--",
+                    label=f"{name}, best launch power",
+                )
             ax.axhline(0, color="0.3", linewidth=1)
             ax.set(xlabel=label)
         axes[0].set(ylabel="margin beyond ageing and implementation [dB]", title="One span")

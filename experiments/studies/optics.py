@@ -27,6 +27,7 @@ QUESTION = "Where does an optical module need a DSP, and what ends each architec
 RATES = ("112G", "224G")
 COMPARED = ("retimed", "LRO", "LPO", "slicer")
 HOST_LOSSES = (0.0, 2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0, 17.0, 18.0, 20.0)
+PENALTY_LOSSES = (0.0, 4.0, 8.0, 12.0, 16.0, 20.0)
 SHORT = 500.0
 LENGTHS = (0.5 * km, 1 * km, 2 * km, 3 * km, 4 * km, 6 * km, 8 * km, 10 * km)
 WAVELENGTHS = {"1304.5 nm": 1304.5 * nm, "1264.5 nm": 1264.5 * nm, "1550 nm": 1550 * nm}
@@ -62,7 +63,17 @@ class Task:
 def path(task: Task) -> PathResult:
     """The whole path of a point."""
     lane = OpticalLane(rate=task.rate, wavelength=task.wavelength, bandwidth=task.bandwidth)
-    return run_path(ARCHITECTURES[task.architecture], lane.lane(), lane.host(task.host_loss_db), lane.optics(task.length))
+    optics = quiet_optics(lane) if task.sweep == "penalty" else lane.optics(task.length)
+    return run_path(ARCHITECTURES[task.architecture], lane.lane(), lane.host(task.host_loss_db), optics)
+
+
+def quiet_optics(lane: OpticalLane) -> ImddChannel:
+    """No fibre, thermal noise only: what host loss alone costs."""
+    from dataclasses import replace
+
+    from channels.optical_path import Photodiode
+
+    return replace(lane.optics(0.0, rin_db=None), photodiode=Photodiode(shot=False))
 
 
 def solve(task: Task) -> dict[str, Any]:
@@ -140,6 +151,12 @@ def tasks(rates: Sequence[str]) -> list[Task]:
         for name in COMPARED
         for loss in HOST_LOSSES
     ]
+    points += [
+        Task(sweep="penalty", rate=rate, architecture=name, host_loss_db=loss, length=0.0)
+        for rate in rates
+        for name in COMPARED
+        for loss in PENALTY_LOSSES
+    ]
     points += [Task(sweep="host", rate=rate, architecture="CPO", host_loss_db=4.0) for rate in rates]
     points += [
         Task(sweep="fibre", rate=rate, architecture=name, length=length, wavelength=wavelength)
@@ -154,7 +171,9 @@ def tasks(rates: Sequence[str]) -> list[Task]:
         for name in ("retimed", "LRO", "LPO")
         for share in BANDWIDTHS
     ]
-    points += [Task(sweep="stages", rate="224G", architecture=stage, bandwidths=b) for b in STAGE_BANDWIDTHS for stage in STAGES]
+    points += [
+        Task(sweep="stages", rate="224G", architecture=stage, bandwidths=b) for b in STAGE_BANDWIDTHS for stage in STAGES
+    ]
     points += [Task(sweep="sequence", rate="224G", architecture="MLSD", bandwidths=b) for b in STAGE_BANDWIDTHS]
     return points
 
@@ -164,6 +183,7 @@ def run(rates: Sequence[str] = RATES, progress: Progress = silent) -> Answer:
     rows = run_all(solve, tasks(rates), progress)
     tables = {name: [{k: v for k, v in r.items() if k != "sweep"} for r in rows if r["sweep"] == name] for name in _SWEEPS}
     _add_penalty(tables["host"])
+    _add_penalty(tables["penalty"])
     return Answer(
         question=QUESTION,
         tables=tables,
@@ -176,7 +196,7 @@ def run(rates: Sequence[str] = RATES, progress: Progress = silent) -> Answer:
     )
 
 
-_SWEEPS = ("host", "fibre", "bandwidth", "stages", "sequence")
+_SWEEPS = ("host", "penalty", "fibre", "bandwidth", "stages", "sequence")
 
 
 def _add_penalty(rows: list[dict[str, Any]]) -> None:
@@ -229,20 +249,40 @@ def _draw_host(rows: Sequence[dict[str, Any]]) -> Figure:
             for k, name in enumerate(COMPARED):
                 mine = [r for r in rows if (r["rate"], r["architecture"]) == (rate, name)]
                 x, y = _shown(mine, "host_loss_db")
-                ax.plot(x, y, color=plot.COLOURS[k], linestyle=plot.STYLES[k], marker="o", markersize=3.5, label=ARCHITECTURES[name].title)
+                ax.plot(
+                    x,
+                    y,
+                    color=plot.COLOURS[k],
+                    linestyle=plot.STYLES[k],
+                    marker="o",
+                    markersize=3.5,
+                    label=ARCHITECTURES[name].title,
+                )
                 last = np.flatnonzero(np.isfinite(y))
                 if last.size and last[-1] < y.size - 1:
                     ax.plot(x[last[-1]], y[last[-1]], "x", color=plot.COLOURS[k], markersize=10, markeredgewidth=2)
             for r in rows:
                 if (r["rate"], r["architecture"]) == (rate, "CPO"):
-                    ax.plot(4, r["margin_db"], "D", color=plot.COLOURS[4], label="CPO, 4 dB electrical, 4.5 dB more optical loss")
+                    ax.plot(
+                        4, r["margin_db"], "D", color=plot.COLOURS[4], label="CPO, 4 dB electrical, 4.5 dB more optical loss"
+                    )
             ax.axhline(NEEDED_DB, color="0.3", linewidth=1)
             ax.text(0.1, NEEDED_DB + 0.1, "asked for", fontsize=8, color="0.3")
             gbd = next(r["symbol_rate_gbd"] for r in rows if r["rate"] == rate)
-            ax.set(xlabel="host loss per side at Nyquist [dB]", title=f"{rate}, {gbd:g} GBd, 500 m at 1304.5 nm", ylim=(-3, None))
+            ax.set(
+                xlabel="host loss per side at Nyquist [dB]", title=f"{rate}, {gbd:g} GBd, 500 m at 1304.5 nm", ylim=(-3, None)
+            )
         axes[0][0].set_ylabel("optical margin [dB]")
         axes[0][0].legend(loc="lower left", fontsize=8)
-        axes[0][-1].text(0.98, 0.97, "x: beyond it no amount of light helps", transform=axes[0][-1].transAxes, ha="right", va="top", fontsize=8)
+        axes[0][-1].text(
+            0.98,
+            0.97,
+            "x: beyond it no amount of light helps",
+            transform=axes[0][-1].transAxes,
+            ha="right",
+            va="top",
+            fontsize=8,
+        )
         return fig
 
 
@@ -264,13 +304,27 @@ def _draw_fibre(fibre: Sequence[dict[str, Any]], bandwidth: Sequence[dict[str, A
                     label=f"{label}, {ARCHITECTURES[name].title}",
                 )  # fmt: skip
         left.axhline(NEEDED_DB, color="0.3", linewidth=1)
-        left.set(xlabel="fibre [km]", ylabel="optical margin [dB]", title=f"{rate}: dispersion and loss", ylim=(-6, None), xscale="log")
+        left.set(
+            xlabel="fibre [km]",
+            ylabel="optical margin [dB]",
+            title=f"{rate}: dispersion and loss",
+            ylim=(-6, None),
+            xscale="log",
+        )
         left.set_xticks([0.5, 1, 2, 4, 10], ["0.5", "1", "2", "4", "10"])
         left.legend(fontsize=8)
         for k, name in enumerate(("retimed", "LRO", "LPO")):
             mine = [r for r in bandwidth if (r["rate"], r["architecture"]) == (rate, name)]
             x, y = _shown(mine, "bandwidth")
-            right.plot(x, y, color=plot.COLOURS[k], linestyle=plot.STYLES[k], marker="o", markersize=3.5, label=ARCHITECTURES[name].title)
+            right.plot(
+                x,
+                y,
+                color=plot.COLOURS[k],
+                linestyle=plot.STYLES[k],
+                marker="o",
+                markersize=3.5,
+                label=ARCHITECTURES[name].title,
+            )
         right.axhline(NEEDED_DB, color="0.3", linewidth=1)
         right.set(
             xlabel="bandwidth of driver and receiver over today's (58, 64 GHz at 106.25 GBd)", ylabel="optical margin [dB]",
@@ -296,8 +350,14 @@ def _draw_stages(stages: Sequence[dict[str, Any]], sequence: Sequence[dict[str, 
                     ax.text(place, -11.9, "fails", rotation=90, ha="center", va="bottom", fontsize=8)
             heights = [12 + values[n] if values[n] < 50 else 0 for n in names]
             bars = ax.bar(x, heights, 0.9 * width, bottom=-12, color=plot.COLOURS[k], label=f"{tx:g} / {rx:g} GHz")
-            ax.bar_label(bars, [f"{values[n]:.2f}" if values[n] < 50 else "" for n in names], fontsize=7, rotation=90, padding=2)
+            ax.bar_label(
+                bars, [f"{values[n]:.2f}" if values[n] < 50 else "" for n in names], fontsize=7, rotation=90, padding=2
+            )
         ax.set_xticks(range(len(names)), names, fontsize=8)
-        ax.set(ylabel="OMA needed for 2.4e-4 [dBm], lower is better", title="What each equaliser stage buys, 106.25 GBd", ylim=(-12, -3))
+        ax.set(
+            ylabel="OMA needed for 2.4e-4 [dBm], lower is better",
+            title="What each equaliser stage buys, 106.25 GBd",
+            ylim=(-12, -3),
+        )
         ax.legend(title="transmitter / receiver bandwidth")
         return fig

@@ -228,9 +228,7 @@ def _draw_loss(rows: Sequence[dict[str, Any]], named: dict[str, str]) -> Figure:
             style = {"color": plot.COLOURS[k], "linestyle": plot.STYLES[k], "label": named[rate]}
             left.plot(x, _column(mine, "loss_at_nyquist_db"), **style)
             right.plot(x, 100 * _column(mine, "eye_height"), marker="o", markersize=3, **style)
-        left.set(
-            xlabel="cable length [m]", ylabel="loss die to die at Nyquist [dB]", title="Loss grows linearly with length"
-        )
+        left.set(xlabel="cable length [m]", ylabel="loss die to die at Nyquist [dB]", title="Loss grows linearly with length")
         left.legend()
         right.set(
             xlabel="cable length [m]", ylabel="height of the smallest eye [% of the outer level]",

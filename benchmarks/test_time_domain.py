@@ -1,0 +1,146 @@
+"""The time-domain engine, in symbols per CPU second of one core, beside what others reach on the machine of their measurement.
+
+``pytest benchmarks/test_time_domain.py -n0 --benchmark-enable -s`` prints a line for each. The clock of pytest-benchmark is set
+to CPU time, as cores are shared.
+"""
+
+import resource
+import time
+
+import numpy as np
+import pytest
+
+from dsp import kernels, polyphase, receiver, streams, timing
+from dsp.clock import MuellerMuller
+from dsp.constellation import pam
+from dsp.detector import SequenceDetector
+from dsp.equalizer import Taps
+from dsp.receiver import ReceiverLoop, Stage
+from serdes.operating_point import operating_point
+from serdes.setups import setup
+from serdes.stream_run import Run
+from serdes.time_domain import TimeDomain
+
+pytestmark = pytest.mark.benchmark(timer=time.process_time, min_rounds=3)
+N = 200_000
+PAM4 = pam(4)
+PEERS = {
+    "frozen taps": (60, "serdespy, FFE 15 taps without feedback or clock: 35"),
+    "block updates": (25, "OptiCommPy, FFE21 + DFE5 LMS, no clock: 4.0; serdespy 0.20; PyBERT, DFE + clock: 0.0074"),
+    "symbol updates": (12, "as above"),
+    "eye, 32 phases": (4, "CommDspy, histogram alone: 1.1; OptiCommPy 0.10; SignalIntegrity 0.001"),
+    "channel, 4 samples/UI": (None, "serdespy, 32 samples/UI: 0.70; OptiCommPy fibre 0.69"),
+    "sequence detector": (50, "OptiCommPy, 4 states: 8.7"),
+    "whole link": (10, "lpo-pam4-sim 0.049; PyBERT 0.0045"),
+}
+
+
+def say(name, benchmark, symbols):
+    """Print the rate of the best round beside the aim and the peers."""
+    if benchmark.disabled:
+        return
+    aim, peers = PEERS[name.split(":")[0]]
+    rate = symbols / benchmark.stats.stats.min / 1e6
+    benchmark.extra_info["Msym/s"] = rate
+    print(f"\n{name:42s} {rate:7.1f} Msym/s{f'  aim {aim}' if aim else '':9s}  peers (Msym/s): {peers}")
+
+
+def loop(samples_per_symbol, update, rule="lms", n_feedback=1):
+    """21 feed-forward taps and feedback, clock closed unless the taps are frozen."""
+    ffe = np.zeros(21)
+    ffe[6:9] = -0.05, 1.0, -0.1
+    taps = Taps(feed_forward=tuple(ffe), n_precursors=7, feedback=(0.1,) * n_feedback)
+    stages = (Stage(rule=rule, feed_forward_step=1e-4, feedback_step=1e-4),) if rule else (Stage(),)
+    return ReceiverLoop(
+        samples_per_symbol=samples_per_symbol, constellation=PAM4, taps=taps, update=update, stages=stages, traced=False,
+        timing_gains=(1e-3, 1e-7) if rule else (0.0, 0.0), detector="mueller-muller",
+    )  # fmt: skip
+
+
+def wave(samples_per_symbol):
+    """A pulse train with a post-cursor."""
+    t = np.arange(-4, 12, 1 / samples_per_symbol)
+    pulse = np.exp(-0.5 * (t / 0.45) ** 2) + 0.15 * np.exp(-0.5 * ((t - 1) / 0.45) ** 2)
+    x = np.zeros(N * samples_per_symbol)
+    x[::samples_per_symbol] = PAM4.array[np.random.default_rng(1).integers(0, 4, N)]
+    return np.convolve(x, pulse)[: x.size]
+
+
+@pytest.mark.parametrize(
+    ("name", "samples_per_symbol", "update", "rule", "n_feedback"),
+    [
+        ("frozen taps: 2 samples/UI, FFE21 DFE1", 2, 64, None, 1),
+        ("block updates: 2 samples/UI, FFE21 DFE1", 2, 32, "lms", 1),
+        ("block updates: 4 samples/UI, FFE21 DFE1", 4, 32, "lms", 1),
+        ("block updates: 2 samples/UI, FFE21 DFE5", 2, 32, "lms", 5),
+        ("symbol updates: 2 samples/UI, FFE21 DFE1", 2, 1, "lms", 1),
+    ],
+)
+def test_receiver(benchmark, name, samples_per_symbol, update, rule, n_feedback):
+    settings, x = loop(samples_per_symbol, update, rule, n_feedback), wave(samples_per_symbol)
+    state = receiver.start(settings, 4.0 * samples_per_symbol)
+    benchmark(receiver.step, settings, x, state)
+    say(name, benchmark, N)
+
+
+def test_eye_of_32_phases(benchmark):
+    """Interpolation, both equalisers and three histograms at 32 phases of every symbol."""
+    n, m = 20_000, 4
+    x, sent = wave(m), np.random.default_rng(1).integers(0, 4, N).astype(np.uint8)
+    at, beyond = 64 + m * np.arange(n), np.full(n, 0.3)
+    counts = np.zeros((3, 4, 32, 256), np.int64)
+    offsets = (np.arange(32) - 16) / 32 * m
+    taps = np.array(loop(m, 32).taps.feed_forward)
+    benchmark(
+        kernels.count_eye, counts, x, at, beyond, np.zeros(0), offsets, *timing.table_for(m), taps, 7, np.array([0.1]),
+        PAM4.array[sent], sent, 30, n - 30, np.array([2.0, 2.0, 2.0]),
+    )  # fmt: skip
+    say("eye, 32 phases", benchmark, n - 60)
+
+
+def test_channel(benchmark):
+    """Symbols of the 112G example to its waveform."""
+    point = operating_point(setup("112G").link(1.0))
+    filters, _ = polyphase.prepare(point.spectra.response(point.spectra.pulse, 4).phases()[None], 1e-7)
+    x = np.random.default_rng(1).standard_normal(N)
+    benchmark(polyphase.step, filters, (x,), polyphase.start(filters))
+    say("channel, 4 samples/UI", benchmark, N)
+
+
+def test_normal_numbers(benchmark):
+    benchmark(streams.normal, (N,), streams.start(np.random.default_rng(1)))
+
+
+def test_sequence_detector(benchmark):
+    detector = SequenceDetector(target=(1.0, 0.5))
+    x = np.random.default_rng(1).standard_normal(N)
+    benchmark(detector.step, x, detector.start(PAM4))
+    say("sequence detector", benchmark, N)
+
+
+@pytest.mark.parametrize("samples_per_symbol", [2, 4])
+def test_whole_link(benchmark, samples_per_symbol):
+    """The 112G example over 1 m: two aggressors, transmitter noise and jitter, receiver noise, converter, clock closed."""
+    link = setup("112G").link(1.0).vary({"rx.clock": MuellerMuller()})
+    engine = TimeDomain(n_symbols=10**9, eye_symbols=0, samples_per_symbol=samples_per_symbol)
+    run = Run(engine, operating_point(link), np.random.default_rng(1))
+    run.advance(65536)
+    blocks = 10
+
+    def more():
+        for _ in range(blocks):
+            run.advance(engine.block)
+
+    benchmark(more)
+    say(f"whole link: 112G, {samples_per_symbol} samples/UI", benchmark, blocks * engine.block)
+
+
+def test_memory_is_flat():
+    """Peak memory [MB] of the process does not grow with the number of symbols."""
+    link = setup("112G").link(1.0).vary({"rx.clock": MuellerMuller()})
+    peaks = []
+    for n in (1_000_000, 4_000_000):
+        TimeDomain(n_symbols=n, eye_symbols=0, samples_per_symbol=2).run(link, np.random.default_rng(1))
+        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(f"\npeak memory {peaks[-1]:.0f} MB, aim 500")
+    assert peaks[1] - peaks[0] < 20

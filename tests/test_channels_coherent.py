@@ -1,0 +1,290 @@
+"""Amplified spans: noise, OSNR, Gaussian noise model, split step, polarisation, both faces."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from channels import nonlinear
+from channels.amplifier import Edfa, combined_db, noise_density_of, osnr_from_snr, osnr_of, snr_from_osnr
+from channels.coherent import CoherentChannel, Span, band_edge, load_noise
+from channels.fiber import SingleModeFiber
+from channels.nonlinear import Comb, kerr_coefficient, nonlinear_noise, split_step, wavelength_of
+from channels.polarization import Polarization, group_delay, rotation
+from dsp.dispersion import root_raised_cosine
+from dsp.grid import Grid
+from dsp.units import GBd, GHz, THz, db_power, from_db, from_db_power, km, mW, ps, um
+
+CENTRE = wavelength_of(193.7 * THz)
+RATE = 60 * GBd
+
+
+def fiber(length):
+    return SingleModeFiber(length=length, dispersion=16.7e-6, loss_db_per_km=0.2)
+
+
+def planned(length, figure, symbol_rate, channels, spacing, spans=1):
+    """Spans as in the planning tool's library: 0.5 dB connectors, 83 um2."""
+    span = Span(
+        fiber=fiber(length),
+        amplifier=Edfa(noise_figure_db=figure),
+        connector_loss_db=0.5,
+        kerr=kerr_coefficient(83 * um**2, CENTRE),
+    )
+    comb = Comb(symbol_rate=symbol_rate, channels=channels, spacing=spacing)
+    return CoherentChannel(spans=(span,) * spans, wavelength=CENTRE, comb=comb)
+
+
+# GNPy 3.0.1, 0 dBm a channel, 191.35 to 196.05 THz: length, noise figure, rate, channels, spacing, spans, OSNR of ASE and
+# GSNR [dB, 0.1 nm].
+GNPY = [
+    (80, 6.46, 59.84, 63, 75, 1, 34.49, 33.77),
+    (80, 8.03, 59.84, 63, 75, 1, 32.92, 32.40),
+    (100, 6.36, 59.84, 63, 75, 1, 30.59, 30.27),
+    (120, 6.02, 59.84, 63, 75, 1, 26.92, 26.78),
+    (80, 8.03, 59.84, 63, 75, 2, 29.90, 29.39),
+    (80, 8.03, 59.84, 63, 75, 5, 25.92, 25.40),
+    (80, 8.03, 59.84, 48, 100, 1, 32.91, 32.50),
+    (120, 6.02, 59.84, 48, 100, 1, 26.92, 26.81),
+    (80, 8.03, 118.2, 32, 150, 1, 32.91, 32.84),
+    (120, 6.02, 118.2, 32, 150, 1, 26.92, 26.90),
+    (80, 8.03, 118.2, 32, 150, 5, 25.92, 25.85),
+]
+
+
+@pytest.mark.parametrize(("length", "figure", "rate", "channels", "spacing", "spans", "ase", "total"), GNPY)
+def test_against_a_planning_tool(length, figure, rate, channels, spacing, spans, ase, total):
+    line = planned(length * km, figure, rate * GBd, channels, spacing * GHz, spans)
+    assert line.osnr_db(1 * mW) == pytest.approx(ase, abs=0.021)
+    nonlinear_db = osnr_from_snr(line.nonlinear_snr_db(1 * mW, rate * GBd), rate * GBd)
+    assert combined_db(line.osnr_db(1 * mW), nonlinear_db) == pytest.approx(total, abs=0.25)
+
+
+def test_nonlinear_noise_grows_with_the_cube_and_with_neighbours():
+    one = Comb(symbol_rate=RATE)
+    base = nonlinear_noise(fiber(80 * km), 1.3e-3, 1e-3, one, CENTRE)
+    assert nonlinear_noise(fiber(80 * km), 1.3e-3, 2e-3, one, CENTRE) == pytest.approx(8 * base)
+    assert nonlinear_noise(fiber(80 * km), 2.6e-3, 1e-3, one, CENTRE) == pytest.approx(4 * base)
+    many = Comb(symbol_rate=RATE, channels=60)
+    assert nonlinear_noise(fiber(80 * km), 1.3e-3, 1e-3, many, CENTRE) > 1.5 * base
+
+
+def test_no_model_without_dispersion():
+    flat = SingleModeFiber(length=80 * km, dispersion=0.0)
+    with pytest.raises(ValueError, match="dispersion"):
+        nonlinear_noise(flat, 1.3e-3, 1e-3, Comb(symbol_rate=RATE), CENTRE)
+
+
+def waveform(n, seed, power=1e-3):
+    """Gaussian symbols, periodic, two samples a symbol."""
+    rng = np.random.default_rng(seed)
+    s = (rng.standard_normal((2, n)) + 1j * rng.standard_normal((2, n))) / np.sqrt(2)
+    f = np.fft.fftfreq(2 * n, 0.5 / RATE)
+    x = np.fft.ifft(np.tile(np.fft.fft(s), 2) * root_raised_cosine(f, RATE, 0.1))
+    return s, x * np.sqrt(power / np.mean(np.sum(np.abs(x) ** 2, axis=0)))
+
+
+def test_split_step_against_the_gaussian_noise_model():
+    """One channel of Gaussian symbols over five spans: half a decibel."""
+    n, power = 16384, 1 * mW
+    s, x = waveform(n, 1, power)
+    line, span = fiber(80 * km), 5
+    for _ in range(span):
+        x = split_step(x, 2 * RATE, line, 1.3e-3, CENTRE, 0.02) * from_db(16)
+    f = np.fft.fftfreq(2 * n, 0.5 / RATE)
+    w = 2 * np.pi * f
+    b2, b3 = line.betas(CENTRE)
+    spectrum = np.fft.fft(x) * np.exp(1j * span * (b2 * w**2 / 2 + b3 * w**3 / 6)) * root_raised_cosine(f, RATE, 0.1)
+    y = np.fft.ifft(spectrum[:, :n] + spectrum[:, n:])
+    gain = np.array([np.vdot(a, b) / np.vdot(a, a) for a, b in zip(s, y, strict=True)])[:, None]
+    snr = db_power(np.mean(np.abs(s) ** 2) / np.mean(np.abs(y / gain - s) ** 2))
+    channel = CoherentChannel(spans=(Span(fiber=line, amplifier=Edfa(noise_figure_db=3)),) * span, wavelength=CENTRE)
+    assert snr == pytest.approx(channel.nonlinear_snr_db(power, RATE), abs=0.5)
+
+
+def test_split_step_without_kerr_is_the_fibre():
+    _, x = waveform(512, 2)
+    y = split_step(x, 2 * RATE, fiber(80 * km), 1e-12, CENTRE)
+    f = np.fft.fftfreq(1024, 0.5 / RATE)
+    line = fiber(80 * km)
+    h = line.field_transfer(f, CENTRE) * np.exp(2j * np.pi * f * line.lead(CENTRE)) * from_db(-16)
+    assert y == pytest.approx(np.fft.ifft(np.fft.fft(x) * h), abs=1e-9)
+
+
+def test_split_step_turns_steady_light_by_its_power():
+    power, length, gamma = 1e-3, 20 * km, 1.3e-3
+    x = np.full((2, 64), np.sqrt(power / 2), complex)
+    y = split_step(x, 2 * RATE, fiber(length), gamma, CENTRE, 0.001)
+    alpha = 0.2 / 4.342944819 / 1e3
+    effective = (1 - np.exp(-alpha * length)) / alpha
+    assert np.angle(y[0, 0]) == pytest.approx(-8 / 9 * gamma * power * effective, rel=1e-6)
+    assert np.abs(y) ** 2 == pytest.approx(np.full((2, 64), power / 2 * 10**-0.4))
+
+
+def test_split_step_needs_room_for_its_band():
+    rng = np.random.default_rng(3)
+    with pytest.raises(ValueError, match="sample rate"):
+        split_step(rng.standard_normal((2, 256)) + 0j, 2 * RATE, fiber(1 * km), 1.3e-3, CENTRE)
+
+
+def test_steps_get_finer_and_agree():
+    _, x = waveform(1024, 4, 4e-3)
+    fine, coarse = (split_step(x, 2 * RATE, fiber(80 * km), 1.3e-3, CENTRE, step) for step in (0.005, 0.02))
+    assert np.mean(np.abs(fine - coarse) ** 2) < 1e-4 * np.mean(np.abs(fine) ** 2)
+
+
+def test_osnr_and_snr():
+    assert snr_from_osnr(20.35, 59.84375 * GBd) == pytest.approx(13.55, abs=0.005)
+    assert osnr_from_snr(snr_from_osnr(17.0, RATE), RATE) == pytest.approx(17)
+    assert osnr_of(2e-3, noise_density_of(2e-3, 23.4)) == pytest.approx(23.4)
+    assert combined_db(20, 20) == pytest.approx(20 - 10 * np.log10(2))
+    assert combined_db(20, float("inf")) == pytest.approx(20)
+    assert CoherentChannel().osnr_db(1e-3) == np.inf
+    assert CoherentChannel().nonlinear_snr_db(1e-3, RATE) == np.inf
+
+
+def test_osnr_of_one_span_is_58_plus_power_less_loss_and_figure():
+    line = CoherentChannel(spans=(Span(fiber=fiber(100 * km), amplifier=Edfa(noise_figure_db=5)),))
+    assert line.osnr_db(1e-3) == pytest.approx(58 - 20 - 5, abs=0.06)
+
+
+def test_loading_makes_the_osnr():
+    rng = np.random.default_rng(5)
+    x = np.full((2, 200_000), 0.1 + 0j)
+    noise = load_noise(x, 15, 2 * RATE, rng) - x
+    density = np.mean(np.abs(noise) ** 2) / (2 * RATE)
+    assert osnr_of(0.02, float(density)) == pytest.approx(15, abs=0.05)
+
+
+def test_noise_of_spans_in_series():
+    span = Span(fiber=fiber(80 * km), amplifier=Edfa(noise_figure_db=5))
+    one, three = CoherentChannel(spans=(span,)), CoherentChannel(spans=(span,) * 3)
+    assert three.noise_psd(np.zeros(2)) == pytest.approx(3 * one.noise_psd(np.zeros(2)))
+    assert one.net_db == 0
+    assert CoherentChannel(spans=(Span(fiber=fiber(80 * km)),)).net_db == pytest.approx(-16)
+
+
+def test_coherent_accumulation_is_for_one_channel():
+    span = Span(fiber=fiber(80 * km), amplifier=Edfa())
+    line = CoherentChannel(spans=(span,) * 10)
+    assert line.nonlinear_snr_db(1e-3, RATE) < line.nonlinear_snr_db(1e-3, RATE, coherent=False) - 0.5
+    comb = dataclasses.replace(line, comb=Comb(symbol_rate=RATE, channels=60))
+    assert comb.nonlinear_snr_db(1e-3, RATE) == comb.nonlinear_snr_db(1e-3, RATE, coherent=False)
+
+
+def test_polarisation_is_lossless_and_has_its_delay():
+    rng = np.random.default_rng(6)
+    f = np.linspace(-30e9, 30e9, 61)
+    m = np.moveaxis(Polarization(dgd=7 * ps).matrices(f, rng), -1, 0)
+    assert m @ np.conj(np.swapaxes(m, 1, 2)) == pytest.approx(np.broadcast_to(np.eye(2), m.shape), abs=1e-12)
+    assert group_delay(np.moveaxis(m, 0, -1), f) == pytest.approx(np.full(60, 7 * ps), rel=1e-6)
+
+
+def test_many_plates_have_the_mean_delay():
+    rng = np.random.default_rng(7)
+    f = np.array([0.0, 1e9])
+    seen = [group_delay(Polarization(dgd=5 * ps, plates=40).matrices(f, rng), f)[0] for _ in range(400)]
+    assert np.mean(seen) == pytest.approx(5 * ps, rel=0.08)
+    assert np.std(seen) / np.mean(seen) == pytest.approx(np.sqrt(3 * np.pi / 8 - 1), rel=0.15)  # Maxwellian
+
+
+def test_polarisation_dependent_loss_keeps_the_power():
+    rng = np.random.default_rng(8)
+    gains = np.linalg.svd(Polarization(loss_db=3).matrices(np.zeros(1), rng)[..., 0], compute_uv=False)
+    assert 20 * np.log10(gains[0] / gains[1]) == pytest.approx(3)
+    assert np.sum(gains**2) == pytest.approx(2)
+    u = rotation(rng)
+    assert u @ u.conj().T == pytest.approx(np.eye(2))
+
+
+def test_same_output_in_any_blocks():
+    line = CoherentChannel(
+        spans=(Span(fiber=fiber(20 * km), amplifier=Edfa()),),
+        polarization=Polarization(dgd=5 * ps, plates=3),
+        wavelength=CENTRE,
+    )
+    grid = Grid(symbol_rate=RATE, samples_per_symbol=2, n_symbols=512)
+    _, x = waveform(2048, 9)
+    whole, _ = line.transmit(x, line.start(grid, np.random.default_rng(1)))
+    state, pieces = line.start(grid, np.random.default_rng(1)), []
+    for a, b in ((0, 7), (7, 1000), (1000, 1001), (1001, 4096)):
+        y, state = line.transmit(x[:, a:b], state)
+        pieces.append(y)
+    assert np.concatenate(pieces, axis=1) == pytest.approx(whole, abs=1e-9)
+
+
+def test_signal_face_has_the_transfer_of_the_linear_face():
+    line = CoherentChannel(spans=(Span(fiber=fiber(20 * km)),), wavelength=CENTRE)
+    grid = Grid(symbol_rate=RATE, samples_per_symbol=2, n_symbols=512)
+    n = 4096
+    f = 13 * 2 * RATE / n
+    x = np.exp(2j * np.pi * f / (2 * RATE) * np.arange(n)) * np.array([[1.0], [0.0]])
+    y, _ = line.transmit(x, line.start(grid, np.random.default_rng(2)))
+    ratio = y[:, 3000] / x[0, 3000]
+    assert np.linalg.norm(ratio) == pytest.approx(abs(line.transfer(np.array([f]))[0]), rel=1e-3)
+
+
+def test_whole_record_and_blocks_are_one_channel_without_kerr():
+    span = Span(fiber=fiber(20 * km), kerr=0.0, connector_loss_db=0.3)
+    line = CoherentChannel(spans=(span,), wavelength=CENTRE, polarization=Polarization(dgd=3 * ps))
+    grid = Grid(symbol_rate=RATE, samples_per_symbol=2, n_symbols=512)
+    _, x = waveform(2048, 10)
+    block, _ = line.transmit(x, line.start(grid, np.random.default_rng(3)))
+    whole = line.propagate(x, 2 * RATE, np.random.default_rng(3))
+    # Different fibres were drawn: what polarisation does not change is the power of each instant.
+    ours, theirs = (np.mean(np.sum(np.abs(y[:, 1200:-100]) ** 2, axis=0)) for y in (block, whole))
+    assert ours == pytest.approx(theirs, rel=0.02)
+
+
+def test_memory_and_rng_are_asked_for():
+    line = CoherentChannel(spans=(Span(fiber=fiber(80 * km)),))
+    grid = Grid(symbol_rate=RATE, samples_per_symbol=2, n_symbols=64)
+    with pytest.raises(ValueError, match="rng"):
+        line.start(grid, None)
+    with pytest.raises(ValueError, match="n_symbols must cover"):
+        line.start(grid, np.random.default_rng(1))
+
+
+def test_band_edge_is_flat_then_falls():
+    assert band_edge(np.array([0.0, 0.42, 0.5, 0.6]), 1.0) == pytest.approx([1, 1, 0, 0])
+
+
+SPAN = Span(fiber=fiber(1 * km))
+
+
+@pytest.mark.parametrize(
+    ("value", "field", "bad"),
+    [
+        (Edfa(), "noise_figure_db", 1.0),
+        (Edfa(), "gain_db", -1.0),
+        (Comb(symbol_rate=RATE), "symbol_rate", 60.0),
+        (Comb(symbol_rate=RATE), "channels", 0),
+        (Comb(symbol_rate=RATE, channels=2), "spacing", 50e9),
+        (Polarization(), "dgd", 10.0),
+        (Polarization(), "plates", 0),
+        (Polarization(), "loss_db", -1.0),
+        (SPAN, "fiber", None),
+        (SPAN, "amplifier", 5.0),
+        (SPAN, "connector_loss_db", -1.0),
+        (SPAN, "kerr", 1.3),
+        (CoherentChannel(), "spans", [SPAN]),
+        (CoherentChannel(), "wavelength", 1550.0),
+        (CoherentChannel(), "polarization", None),
+        (CoherentChannel(), "comb", 5),
+    ],
+)
+def test_bad_values_are_named(value, field, bad):
+    with pytest.raises(ValueError, match=f"{type(value).__name__}.{field}"):
+        dataclasses.replace(value, **{field: bad})
+
+
+def test_bad_items_and_arguments():
+    with pytest.raises(ValueError, match=r"spans\[0\]"):
+        CoherentChannel(spans=(1,))
+    with pytest.raises(ValueError, match="step_phase"):
+        split_step(np.ones((2, 8), complex), RATE, fiber(1 * km), 1e-3, CENTRE, 2.0)
+    with pytest.raises(ValueError, match="wavelength"):
+        nonlinear.wavelength_of(1e12)
+    with pytest.raises(ValueError, match="symbol_rate"):
+        snr_from_osnr(20, 60)
+    assert from_db_power(0) == 1

@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from experiments import registry, sweep_file
+from experiments.commands.sweep import commands
+from experiments.executors import Here
+from experiments.link_point import LinkPoint
+from experiments.registry import Study
+from experiments.study import Answer
+from experiments.sweep import sweep
+from serdes import serialize
+from serdes.setups import setup
+from serdes.statistical import Statistical
+
+xr = pytest.importorskip("xarray")
+
+STUDY = """
+outputs = ["ser", "snr_db", "loss_at_nyquist_db", "share_ISI"]
+[setup]
+rate = "112G"
+length = 1.0
+[axes]
+"rx.noise_density" = {logspace = [8e-18, 1e-16, 2], unit = "V^2/Hz"}
+"setup.length" = {values = [0.5, 1.0], unit = "m"}
+[plots.error]
+y = "ser"
+x = "setup.length"
+by = "rx.noise_density"
+"""
+
+
+@pytest.fixture
+def study(tmp_path):
+    def make(text):
+        path = tmp_path / "study.toml"
+        path.write_text(text)
+        return path
+
+    return make
+
+
+def test_a_sweep_in_a_file_gives_what_the_engine_gives(study):
+    wanted = sweep_file.read(study(STUDY))
+    assert list(wanted.axes) == ["setup.length", "rx.noise_density"]  # the channel varies slowest
+    found = sweep(wanted.point, wanted.axes, Here(), description=wanted.description)
+    link = setup("112G").link(0.5).vary({"rx.noise_density": float(found["rx.noise_density"][1])})
+    alone = Statistical(eye=False).run(link)
+    assert found.ser[0, 1].item() == pytest.approx(alone.ser, rel=1e-9)
+    assert found.snr_db[0, 1].item() == pytest.approx(alone.snr_db)
+    assert np.all(found.loss_at_nyquist_db[1] > found.loss_at_nyquist_db[0])
+    figure = sweep_file.draw(found, wanted.plots[0])
+    assert figure.axes[0].get_xlabel() == "setup.length [m]"
+
+
+def test_the_base_of_a_sweep_file_is_a_link_for_other_commands(study):
+    assert sweep_file.load_link(study(STUDY)) == setup("112G").link(1.0)
+    link = setup("112G").link(2.0)
+    assert sweep_file.load_link(study(serialize.to_toml(link))) == link
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('"ser", ', '"sser", ', "did you mean 'ser'"),
+        ("[plots.error]", "[plot.error]", "did you mean 'plots'"),
+        ("rx.noise_density\" = {l", "rx.noise_densit\" = {l", "did you mean 'noise_density'"),
+        ("logspace = [8e-18, 1e-16, 2]", "logspace = [8e-18, 1e-16]", "first, last, how many"),
+        ("logspace", "lin", "must be a list or a table"),
+        ('x = "setup.length"', 'x = "length"', "plots.error: x"),
+        ("length = 1.0", "lenght = 1.0", "did you mean 'length'"),
+        ("[setup]\nrate", "[other]\nrate", "unknown key 'other'"),
+        ('rate = "112G"', 'rate = "113X"', "unknown rate"),
+        ("outputs = [", "seed = -1\noutputs = [", "seed"),
+        ("outputs = [", "engine = 'x'\noutputs = [", "engine"),
+        ("[axes]", "[axes", "not TOML"),
+    ],
+)  # fmt: skip
+def test_wrong_files_are_named(study, old, new, words):
+    assert old in STUDY
+    with pytest.raises(ValueError, match=rf"study.toml.*{words}"):
+        sweep_file.read(study(STUDY.replace(old, new)))
+
+
+def test_an_axis_in_a_file_may_be_a_zip_or_draws(study):
+    text = STUDY.replace('"setup.length" = {values = [0.5, 1.0], unit = "m"}', (
+        'corner = {zip = {"setup.length" = [0.5, 1.0], "tx.amplitude" = [0.4, 0.41]}}\n'
+        'part = {draws = 3, seed = 2, "tx.snr_db" = {normal = [33.0, 0.5], unit = "dB"}, '
+        '"rx.equalizer.n_taps" = {choice = [16, 20]}}'
+    ))  # fmt: skip
+    wanted = sweep_file.read(study(text.replace('x = "setup.length"', 'x = "corner"')))
+    assert list(wanted.axes) == ["corner", "rx.noise_density", "part"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"outputs": ("x",)}, "outputs"),
+        ({"setup": ()}, "base or setup"),
+        ({"engine": "x"}, "engine"),
+        ({"n_symbols": 0}, "n_symbols"),
+        ({"error_ratio": 2.0}, "error_ratio"),
+        ({"base": setup("112G").link(1.0), "setup": (), "outputs": ("margin_db",)}, "error_ratio"),
+    ],
+)
+def test_wrong_link_points_are_named(changes, words):
+    with pytest.raises(ValueError, match=words):
+        LinkPoint(**{"outputs": ("ser",), "setup": (("rate", "112G"),), **changes})
+
+
+def test_the_command_writes_everything_and_goes_on_where_it_stopped(study, tmp_path):
+    path, out = study(STUDY), tmp_path / "out"
+    first = CliRunner().invoke(commands, ["sweep", str(path), "--workers", "1", "--out", str(out)])
+    assert first.exit_code == 0, first.output
+    assert {p.name for p in out.iterdir()} >= {"sweep.db", "sweep.nc", "sweep.csv", "error.png", "error.svg"}
+    path.write_text(STUDY.replace("values = [0.5, 1.0]", "values = [0.5, 1.0, 1.5]"))
+    again = CliRunner().invoke(commands, ["sweep", str(path), "--workers", "1", "--out", str(out)])
+    assert again.exit_code == 0, again.output
+    assert "6 ok" in again.output
+    assert "axes have changed" in again.output
+    path.write_text(STUDY.replace("length = 1.0", "length = 1.0\ngauge = 30"))
+    other = CliRunner().invoke(commands, ["sweep", str(path), "--workers", "1", "--out", str(out)])
+    assert isinstance(other.exception, ValueError)
+    assert "results of another sweep are here" in str(other.exception)
+
+
+def test_the_report_command_writes_a_page(tmp_path, monkeypatch):
+    toy = Study(name="toy", question="?", run=lambda: Answer(question="?", tables={}, figures={}), command="x", method="y")
+    monkeypatch.setattr(registry, "STUDIES", (toy,))
+    done = CliRunner().invoke(commands, ["report", "--quick", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "out" / "report.html").read_text().startswith("<!doctype html>")

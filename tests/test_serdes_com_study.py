@@ -1,0 +1,71 @@
+"""The study behind ``serdes com``: parameter sets by name or file, tables, notes, figures."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from channels.copper import ShuntCapacitor
+from channels.lines import StandardLine
+from channels.network import Chain
+from channels.touchstone_data import Finding
+from dsp.units import fF, mm, ns
+from experiments.studies import com as study
+from experiments.studies import validate_com
+from serdes.com_channel import ComChannel
+from serdes.com_standards import standard
+
+LINE = StandardLine(length=120 * mm, impedance=95.0, a1=3.8206e-4 * ns**0.5 / mm, a2=9.5909e-5 * ns / mm, tau=5.79e-3 * ns / mm)
+CHANNEL = ComChannel(
+    thru=Chain((LINE, ShuntCapacitor(capacitance=20 * fF))), name="line", findings=(Finding("odd", "something odd"),)
+)
+KR = replace(
+    standard("802.3ck-kr"), Delta_f=50e6, c_pre=((-0.1, 0.0),), c_post=(), g_DC=(-3.0, 0.0), g_DC2=(-2.0, 0.0), N=200,
+    cases=standard("802.3ck-kr").cases[:1],
+)  # fmt: skip
+
+
+def test_parameter_sets_by_name_and_file(tmp_path):
+    assert study.parameter_set("802.3dj-kr") == standard("802.3dj-kr")
+    path = tmp_path / "mine.toml"
+    path.write_text('base = "802.3ck-kr"\n[values]\nL = 4\n', encoding="utf-8")
+    assert study.parameter_set(str(path)).name == "mine"
+    with pytest.raises(ValueError, match="save it as"):
+        study.parameter_set("old.xls")
+    with pytest.raises(ValueError, match="did you mean"):
+        study.parameter_set("802.3dj-k")
+
+
+def test_answer_has_verdict_reasons_and_figures(tmp_path):
+    steps = []
+    answer = study.answer(study.measure(KR, CHANNEL, None, lambda done, total: steps.append((done, total))))
+    assert steps == [(1, 1)]
+    assert answer.tables["com"][0]["verdict"] in ("pass", "fail")
+    assert answer.tables["why_1"][0]["share"] > 0.1
+    assert any("one more dB" in note or "no single impairment" in note for note in answer.notes)
+    assert answer.notes[-1] == "something odd"
+    written = {path.name for path in answer.write(tmp_path)}
+    assert {"com.csv", "why_1.csv", "com.json", "com_1.png"} <= written
+    assert json.loads((tmp_path / "com.json").read_text())["standard"] == "802.3ck-kr"
+
+
+def test_windowed_sets_and_failures_are_told():
+    sheet = replace(KR, T_O=0.05, VEC_max=0.5, H_r="noise")
+    answer = study.answer(study.measure(sheet, CHANNEL))
+    assert "vec_db" in answer.tables["com"][0]
+    assert "fails" in answer.notes[0]
+    assert any("receiver filter" in note for note in answer.notes)
+    with pytest.raises(ValueError, match="has no case '9'"):
+        study.measure(sheet, CHANNEL, ["9"])
+
+
+def test_validation_asks_for_its_data(tmp_path, monkeypatch):
+    monkeypatch.delenv(validate_com.ENVIRONMENT, raising=False)
+    with pytest.raises(ValueError, match=r"no com_reference\.json"):
+        validate_com.folder(tmp_path)
+
+
+def test_validation_table(channels_dir):
+    answer = validate_com.run(channels_dir.parent, chosen=("krfix10", "dj1"))
+    assert len(answer.tables["com"]) == 2
+    assert all(abs(row["difference_db"]) < 0.02 for row in answer.tables["com"])
