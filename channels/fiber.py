@@ -117,8 +117,9 @@ class SingleModeFiber:
         return (np.cos(theta) - chirp * np.sin(theta)) * np.exp(-1j * (b3 * w**3 / 6 + w * self.lead(wavelength)))
 
     def power_transfer(self, f: np.ndarray) -> np.ndarray:
-        """What the two principal states of polarisation do to the detected power."""
-        return (1 + np.exp(-2j * np.pi * np.asarray(f, float) * self.dgd)) / 2
+        """What the two principal states of polarisation do to the detected power; 20 ps of delay come with it."""
+        w = 2 * np.pi * np.asarray(f, float)
+        return (1 + np.exp(-1j * w * self.dgd)) / 2 * np.exp(-1j * w * (_REST if self.dgd else 0.0))
 
 
 @final

@@ -13,7 +13,7 @@ from channels.lasers import Source
 from channels.modulators import Mzm
 from channels.multipath import Multipath
 from channels.optical_path import Detection, OpticalPath, Photodiode
-from channels.stages import Amplifier, Stage, compact_taps
+from channels.stages import TRANSIT, Amplifier, Stage, compact_taps
 from dsp import check, convolution
 from dsp.grid import Grid
 from dsp.units import GHz
@@ -86,7 +86,8 @@ class _Pole(Stage):
         return np.asarray(x, float)
 
     def transfer(self, f: np.ndarray) -> np.ndarray:
-        return 1 / (1 + 1j * np.asarray(f, float) / self.bandwidth)
+        f = np.asarray(f, float)
+        return np.exp(-2j * np.pi * f * TRANSIT) / (1 + 1j * f / self.bandwidth)
 
     def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
         return np.zeros(np.shape(f))

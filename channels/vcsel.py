@@ -89,7 +89,13 @@ class Vcsel(Source):
 
     def _photons(self, current: np.ndarray) -> np.ndarray:
         known, photons = self._table
-        return np.exp(np.interp(np.maximum(current, known[0]), known, np.log(photons)))
+        wanted = np.maximum(current, known[0])
+        s = np.exp(np.interp(wanted, known, np.log(photons)))
+        for _ in range(2):  # Newton's method from the table
+            here = self._current_of(s)
+            slope = (self._current_of(s * (1 + 1e-6)) - here) / (s * 1e-6)
+            s = np.maximum(s + (wanted - here) / slope, photons[0])
+        return s
 
     def current(self, v: np.ndarray) -> np.ndarray:
         """Current [A] at drive ``v`` [V]; never below 0."""

@@ -78,9 +78,9 @@ class CoherentTransmitter:
 class CoherentReceiver:
     """Front end and signal processing, in the order of the signal's way.
 
-    ``offset`` [Hz]: of the transmitter's laser from the oscillator's; ``linewidth`` [Hz]: of the latter; ``clock_ppm``: by
-    which its sampling is slow. ``converter`` as in the transmitter. ``dispersion``: accumulated, to undo, None for that of
-    the channel; a number is a part of that, so 0 leaves it all to the butterfly.
+    ``offset`` [Hz]: of the transmitter's laser from the oscillator's; ``linewidth`` [Hz]: of the latter; ``clock_ppm``: by which
+    its sampling is slow. ``converter`` as in the transmitter. ``dispersion_share``: of the channel's dispersion that the fixed
+    equaliser undoes, 1 where it is known exactly; the butterfly gets the rest.
     """
 
     front_end: CoherentFrontEnd = field(default_factory=CoherentFrontEnd)
@@ -88,7 +88,7 @@ class CoherentReceiver:
     linewidth: float = 100e3
     clock_ppm: float = 0.0
     converter: Converter | None = None
-    dispersion: float | None = None
+    dispersion_share: float = 1.0
     timing: ToneTiming = ToneTiming()
     butterfly: Butterfly = Butterfly()
     phase: BlindPhaseSearch = BlindPhaseSearch()
@@ -101,8 +101,7 @@ class CoherentReceiver:
         check.between(self, "clock_ppm", self.clock_ppm, -200, 200, "ppm")
         if self.converter is not None:
             check.instance(self, "converter", self.converter, Converter)
-        if self.dispersion is not None:
-            check.between(self, "dispersion", self.dispersion, 0, 2)
+        check.between(self, "dispersion_share", self.dispersion_share, 0, 2)
         check.instance(self, "timing", self.timing, ToneTiming)
         check.instance(self, "butterfly", self.butterfly, Butterfly)
         check.instance(self, "phase", self.phase, BlindPhaseSearch)

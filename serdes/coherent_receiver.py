@@ -110,7 +110,7 @@ def receive(link: CoherentLink, x: np.ndarray, pilots: np.ndarray) -> Received:
 def dispersion_equalizer(link: CoherentLink) -> DispersionEqualizer:
     """The fixed equaliser of the link's dispersion, or of the share of it that the receiver is told."""
     beta2, beta3 = link.channel.betas
-    share = 1.0 if link.rx.dispersion is None else link.rx.dispersion
+    share = link.rx.dispersion_share
     return DispersionEqualizer(beta2=share * beta2, beta3=share * beta3, roll_off=link.tx.roll_off)
 
 

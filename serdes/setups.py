@@ -171,11 +171,14 @@ class Setup:
             ),
         )  # fmt: skip
 
-    def around(self, parts: tuple[MultiPort, ...], aggressors: tuple[Aggressor, ...] = (), packages: bool = True) -> Link:
+    def around(
+        self, parts: MultiPort | tuple[MultiPort, ...], aggressors: tuple[Aggressor, ...] = (), packages: bool = True
+    ) -> Link:
         """This rate's transmitter and receiver around other ``parts``, a measured channel for instance.
 
         ``packages``: put the standard's die and package at both ends, as for a channel measured from ball to ball.
         """
+        parts = (parts,) if isinstance(parts, MultiPort) else parts
         if packages:
             parts = (self.package("tx"), *parts, self.package("rx").flipped)
         channel = CopperChannel(parts=parts, source_resistance=self.termination, load_resistance=self.termination)

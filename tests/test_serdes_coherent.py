@@ -92,7 +92,7 @@ def test_more_noise_than_the_code_bears_is_an_outcome():
     [
         (link(), CoherentTimeDomain(n_symbols=2048), "record too short"),
         (link(120 * km), CoherentTimeDomain(n_symbols=4096), "ok"),
-        (link(80 * km, **{"rx.dispersion": 0.0}), SHORT, "timing"),
+        (link(80 * km, **{"rx.dispersion_share": 0.0}), SHORT, "timing"),
         (link(0.0, 3.0), SHORT, "pilots"),
         (link(0.0, 26.0, **{"rx.linewidth": 5e7, "tx.linewidth": 1e8}), SHORT, "phase"),
     ],
@@ -112,6 +112,27 @@ def test_record_and_stages():
     assert list(got.stages) == ["converter", "dispersion, timing", "butterfly", "frequency", "phase", "pilots"]
     assert all(np.mean(np.abs(y) ** 2) == pytest.approx(1) for y in got.stages.values())
     assert "snr_front end_db" in CoherentStatistical().run(link()).record()
+
+
+@pytest.mark.parametrize(("n", "period"), [(20_001, 32), (16_384, 20), (12_345, 64)])
+def test_any_length_and_pilot_period(n, period):
+    made = link(0.0, 24.0, **{"rx.pilots.period": period})
+    got = CoherentTimeDomain(n_symbols=n).run(made, np.random.default_rng(8))
+    assert got.outcome == "ok"
+    assert got.snr_db == pytest.approx((17.2, 17.2), abs=0.3)
+
+
+def test_slips_are_undone_without_knowing_the_data():
+    """At 16 dB the phase search slips; the pilots bring it back, so errors stay those of noise."""
+    got = CoherentTimeDomain(n_symbols=65536).run(link(0.0, 16.5), np.random.default_rng(9))
+    assert got.slips > 0
+    assert got.ber < 0.1
+
+
+def test_links_are_values():
+    assert link() == link()
+    assert hash(link()) == hash(link())
+    assert link().vary({"tx.power": 2e-3}) != link()
 
 
 def test_same_seed_same_result():
@@ -167,7 +188,7 @@ TX, RX, LINK = CoherentTransmitter(), CoherentReceiver(), CoherentLink(symbol_ra
         (CODE, "name", 1), (CODE, "threshold", 0.5), (CODE, "rate", 1.5), (CODE, "latency", 4.0), (CODE, "source", 1),
         (TX, "power", 13.0), (TX, "constellation", 16), (TX, "roll_off", 2.0), (TX, "linewidth", -1.0), (TX, "modulator", None),
         (TX, "converter", 8), (RX, "front_end", None), (RX, "offset", 1e12), (RX, "linewidth", -1.0), (RX, "clock_ppm", 1e4),
-        (RX, "converter", 8), (RX, "dispersion", -1.0), (RX, "timing", None), (RX, "butterfly", None), (RX, "phase", None),
+        (RX, "converter", 8), (RX, "dispersion_share", -1.0), (RX, "timing", None), (RX, "butterfly", None), (RX, "phase", None),
         (RX, "pilots", 32), (LINK, "symbol_rate", 60.0), (LINK, "tx", None), (LINK, "channel", None), (LINK, "rx", None),
         (LINK, "osnr_db", 1e3), (LINK, "implementation_snr_db", 1e3), (LINK, "fec", "CFEC"), (SHORT, "n_symbols", 10),
         (SHORT, "kerr", "gn"), (SHORT, "step_phase", 5.0),

@@ -11,8 +11,6 @@ import typer
 from experiments.console import Out, finish, progress, show
 
 commands = typer.Typer()
-validate = typer.Typer(no_args_is_help=True, help="Models beside what others measured or published.")
-commands.add_typer(validate, name="validate")
 
 
 def _spaced(names: Iterable[str]) -> dict[str, str]:
@@ -126,22 +124,4 @@ def path(
                "latency_so_far_us": "us so far", "energy_so_far_pj_per_bit": "pJ/bit so far", "basis": "basis"}  # fmt: skip
     show(answer.tables["path"], columns, f"GPU {start} to GPU {stop}")
     show(answer.tables["compared"], _spaced(answer.tables["compared"][0]), "And to nearer GPUs")
-    finish(answer, out)
-
-
-@validate.command("tiers")
-def validate_tiers(out: Out = Path("out/validate_tiers")) -> None:
-    """23 public collective measurements, a training scaling table and published counts beside the model."""
-    from experiments.studies import validate_tiers as study
-
-    answer = study.run()
-    columns = {
-        "point": "", "what": "what", "message_gib": "GiB", "measured_gb_per_s": "measured GB/s", "model_gb_per_s": "model",
-        "error_pct": "error %", "error_with_latency_pct": "with latency %", "miss": "miss", "note": "note",
-    }  # fmt: skip
-    show(answer.tables["collectives"], columns, "Collectives; nothing fitted")
-    titles = {"errors": "Mean errors", "scaling": "Megatron-LM scaling; one constant fitted", "counts": "Counts",
-              "identities": "Identities"}  # fmt: skip
-    for name, title in titles.items():
-        show(answer.tables[name], _spaced(answer.tables[name][0]), title)
     finish(answer, out)

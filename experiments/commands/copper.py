@@ -98,11 +98,12 @@ def why(
     with progress("why") as report:
         answer = study.run(rate or study.RATES, gauge, (near, far), report)
     columns = {
-        "rate": "rate", "length_m": "m", "loss_at_nyquist_db": "loss dB", "eye_height": "eye", "snr slicer alone": "slicer",
+        "rate": "rate", "length_m": "m", "loss_at_nyquist_db": "loss dB", "eye_height": "eye (outer level 1)", "snr slicer alone": "none",
         "snr CTLE": "+CTLE", "snr CTLE + FFE": "+FFE", "snr CTLE + FFE + DFE": "+DFE", "required_snr_db": "needed",
-        "salz": "bound",
+        "salz": "Salz bound",
     }  # fmt: skip
-    show(answer.tables["why"], columns, "Slicer SNR in dB by equaliser stage")
+    few = [row for row in answer.tables["why"] if row["length_m"] in (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0)]
+    show(few, columns, "Slicer SNR in dB by equaliser stage; all lengths are in why.csv")
     order = {
         "rate": "rate",
         "reach_m": "reach m",

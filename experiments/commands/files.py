@@ -27,7 +27,7 @@ def channel(
     from experiments.studies import channel as study
 
     with progress("channel") as report:
-        answer = study.run(file, rate, _port_map(ports), ieee370, report)
+        answer = study.run(file, rate, port_map(ports), ieee370, report)
     if as_json:
         typer.echo(study.to_json(answer))
     else:
@@ -66,21 +66,21 @@ def eye(
     from dataclasses import replace
 
     from experiments.studies import eye as study
-    from serdes.setups import setup
 
     if file.suffix.lower() == ".toml":
-        case = study.from_toml(file, error_ratio or setup(rate).error_ratio)
+        case = study.from_toml(file, error_ratio)
     else:
-        case = study.from_file(file, rate, _port_map(ports), packages, fext or (), next_ or ())
+        case = study.from_file(file, rate, port_map(ports), packages, fext or (), next_ or ())
         case = replace(case, error_ratio=error_ratio or case.error_ratio)
     with progress("eye") as report:
         answer = study.run(case, counted, seed, report)
-    columns = {"eye": "eye", "height": "height of outer level", "width_ui": "width UI", "state": "state"}
+    columns = {"eye": "eye", "height": "height, outer level 1", "width_ui": "width UI", "state": "state"}
     show(answer.tables["eye"], columns, f"Openings at an error ratio of {case.error_ratio:g}")
     finish(answer, out)
 
 
-def _port_map(ports: str | None) -> Any:
+def port_map(ports: str | None) -> Any:
+    """The port map written as in+,in-,out+,out-; None where none is stated."""
     from channels.port_map import PortMap
 
     if ports is None:

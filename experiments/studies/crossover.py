@@ -127,9 +127,7 @@ def _optics(task: Task) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(
-    task: Task, length: float, margin: float, margin_of: str, closes: bool, binding: str, delay: float
-) -> dict[str, Any]:
+def _row(task: Task, length: float, margin: float, margin_of: str, closes: bool, binding: str, delay: float) -> dict[str, Any]:
     energy = task.technology.energy
     return {
         "rate": task.rate, "distance_m": length, "technology": task.technology.name, "closes": bool(closes),
@@ -210,7 +208,9 @@ def _notes(reaches: Sequence[dict[str, Any]], best: Sequence[dict[str, Any]]) ->
         mine = [r for r in best if r["rate"] == rate]
         wires = [r["distance_m"] for r in mine if "passive" in r["technology"]]
         if wires:
-            notes.append(f"{rate}: passive copper wins energy wherever it reaches, here to {max(wires):g} m of the distances tried.")
+            notes.append(
+                f"{rate}: passive copper wins energy wherever it reaches, here to {max(wires):g} m of the distances tried."
+            )
         ends = ", ".join(f"{r['technology']} {r['reach_m']:g} m ({r['binding_cause']})" for r in reaches if r["rate"] == rate)
         notes.append(f"{rate}: {ends}.")
     return notes
@@ -235,7 +235,11 @@ def _draw(reaches: Sequence[dict[str, Any]], best: Sequence[dict[str, Any]], rat
                         ax.barh(y, high - low, left=low, height=0.75, color=colours[r["technology"]])
                 star = "*" if r["energy_source"] == "estimate" else ""
                 beyond = " and more" if r["outcome"] == "beyond the map" else f", {r['binding_cause']}"
-                text = f"{r['pj_per_bit']:g} pJ/bit{star}, {_metres(r['reach_m'])}{beyond}" if r["reach_m"] else f"does not close: {r['binding_cause']}"
+                text = (
+                    f"{r['pj_per_bit']:g} pJ/bit{star}, {_metres(r['reach_m'])}{beyond}"
+                    if r["reach_m"]
+                    else f"does not close: {r['binding_cause']}"
+                )
                 inside = r["reach_m"] > 200
                 ax.text(
                     r["reach_m"] / 1.08 if inside else max(r["reach_m"], 0.1) * 1.08, y, text, va="center",

@@ -12,7 +12,7 @@ from experiments.direct_detection import LONGEST, DirectDetection
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
 from serdes.coherent_standards import NAMES, Module, module
-from serdes.coherent_statistical import LEFT_OUT, CoherentStatistical, coherent_reach, loaded
+from serdes.coherent_statistical import LEFT_OUT, CoherentReach, CoherentStatistical, coherent_reach, loaded
 from serdes.coherent_time_domain import CoherentTimeDomain
 
 if TYPE_CHECKING:
@@ -94,11 +94,15 @@ def _coherent_rows(names: Sequence[str]) -> list[dict[str, Any]]:
             "flight_us_at_80_km": m.amplified(80 * km).channel.flight_time / us if m.spans else None,
         }  # fmt: skip
         if m.spans:
-            bracket = (1 * km, 195 * km)
-            row["amplified_reach_km"] = coherent_reach(lambda x, m=m: _at(m, x), bracket).length / km  # type: ignore[misc]
-            row["specified_reach_km"] = coherent_reach(lambda x, m=m: _at(m, x), bracket, m.ageing_db()).length / km  # type: ignore[misc]
+            row["amplified_reach_km"] = amplified_reach(m, ageing=False).length / km
+            row["specified_reach_km"] = amplified_reach(m).length / km
         rows.append(row)
     return rows
+
+
+def amplified_reach(m: Module, ageing: bool = True) -> CoherentReach:
+    """Longest single amplified span, the band full; ``ageing``: with what is kept for implementation, age and path."""
+    return coherent_reach(lambda x: _at(m, x), (1 * km, 195 * km), m.ageing_db() if ageing else 0.0)
 
 
 def _at(m: Module, length: float, spans: int = 1, power_dbm: float = LAUNCH_DBM) -> Any:

@@ -18,7 +18,7 @@ from dsp.units import GBd, db
 from experiments.study import Answer
 from serdes import serialize
 from serdes.link import Aggressor, Link
-from serdes.setups import Setup, setup
+from serdes.setups import Setup, names, setup
 from serdes.simulate import simulate
 from serdes.statistical import Statistical
 
@@ -62,9 +62,16 @@ def from_file(
     return Case(name=path.name, link=link, error_ratio=s.error_ratio, notes=(f"{path.name} {ends}", *notes))
 
 
-def from_toml(path: Path, error_ratio: float) -> Case:
-    """A link described in a TOML file."""
-    return Case(name=path.name, link=serialize.load(path), error_ratio=error_ratio)
+def from_toml(path: Path, error_ratio: float | None) -> Case:
+    """A link described in a TOML file, judged by ``error_ratio`` or, where that is None, by the standard of its symbol rate."""
+    link = serialize.load(path)
+    if not isinstance(link, Link):
+        raise ValueError(f"{path}: describes a {type(link).__name__}, a Link is needed")
+    same_rate = [s for s in map(setup, names()) if s.symbol_rate == link.symbol_rate]
+    if error_ratio is None and not same_rate:
+        raise ValueError(f"{path}: no standard has {link.symbol_rate:g} Bd: state --error-ratio")
+    judged = error_ratio if error_ratio is not None else same_rate[0].error_ratio
+    return Case(name=path.name, link=link, error_ratio=judged, notes=(f"judged at an error ratio of {judged:g}",))
 
 
 def _findings(network: FileNetwork, s: Setup) -> list[str]:
@@ -84,8 +91,14 @@ def run(case: Case, counted: int | None = None, seed: int = 1, progress: Any = N
     else:
         from serdes.time_domain import TimeDomain
 
-        link = case.link.vary({"rx.clock": MuellerMuller()})
-        result = TimeDomain(n_symbols=counted).run(link, np.random.default_rng(seed), progress)
+        case = replace(case, link=case.link.vary({"rx.clock": MuellerMuller()}))
+        result = TimeDomain(n_symbols=counted).run(case.link, np.random.default_rng(seed), progress)
+        same = simulate(case.link, Statistical(eye=False))
+        text = (
+            f"clock loop closed (Mueller-Muller), sampling {result.lock.phase_ui:+.3f} UI from the peak of the pulse; the "
+            f"statistical engine with this clock: slicer SNR {same.snr_db:.2f} dB, symbol error ratio {same.ser:.3g}"
+        )
+        case = replace(case, notes=(*case.notes, text))
     openings = _openings(result, case.error_ratio)
     record = {"channel": case.name, "symbol_rate_gbd": case.link.symbol_rate / GBd, **result.record()}
     record["worst_height"] = min((row["height"] for row in openings), default=0.0)
@@ -101,11 +114,11 @@ def run(case: Case, counted: int | None = None, seed: int = 1, progress: Any = N
 def _openings(result: LinkResult, error_ratio: float) -> list[Mapping[str, Any]]:
     if "slicer" not in result.eyes:
         return []
-    names = ("lower", "middle", "upper") if len(result.eye.levels) == 4 else None
+    labels = ("lower", "middle", "upper") if len(result.eye.levels) == 4 else None
     return [
         {
-            "eye": names[i] if names else str(i + 1),
-            "error_ratio": error_ratio,
+            "eye": labels[i] if labels else str(i + 1),
+            "error_ratio": max(error_ratio, result.eye.floor),
             "height": round(o.height, 4),
             "width_ui": round(o.width_ui, 4),
             "state": "open" if o.is_open else o.reason,
@@ -115,8 +128,9 @@ def _openings(result: LinkResult, error_ratio: float) -> list[Mapping[str, Any]]
 
 
 def _notes(result: LinkResult, case: Case) -> list[str]:
-    notes = [*case.notes]
     point = result.operating_point
+    loss = -float(db(case.link.channel.transfer(np.array([case.link.nyquist])))[0])
+    notes = [*case.notes, f"{loss:.1f} dB die to die at the Nyquist frequency, {case.link.nyquist / GBd:.6g} GHz"]
     if result.symbols is not None:
         low, high = result.symbols.interval()
         notes.append(

@@ -32,8 +32,8 @@ IDEAL: dict[str, Any] = {"tx.snr_db": None, "tx.jitter": Jitter(), "rx.converter
 """The link without transmitter noise, jitter and converter."""
 IDEAL_TITLES = {
     "ideal": "no Tx noise, jitter, converter",
-    "ideal, 100 taps": "the same with 100 taps",
-    "ideal, bound": "the same, infinite equaliser",
+    "ideal, 100 taps": "no Tx noise, jitter, converter; 100 taps",
+    "ideal, bound": "no Tx noise, jitter, converter; infinite equaliser",
 }
 LONG: dict[str, Any] = {"rx.equalizer.n_taps": 100, "rx.equalizer.n_precursors": 30}
 """An equaliser long enough to leave no reflection behind."""
@@ -250,6 +250,9 @@ def _notes(solved: Sequence[dict[str, Any]]) -> list[str]:
     notes = [
         "Reach: the longest cable whose slicer SNR exceeds what the detector error ratio needs by the margin.",
         "Connectors, paddle cards and crosstalk levels are estimates; parameters of lanes marked * are recalled, not read.",
+        "Loss is die to die at the Nyquist frequency. The objectives of the standards are shorter: they leave room for the spread "
+        "of parts, temperature and age, and for worse hosts.",
+        "Hosts by P802.3dj, die to connector at 53 GHz: HL 3.3 dB, HN 8.3 dB, HH 13.2 dB; others have one host (std).",
         f"TB/s: what {LANES_PER_GPU} such lanes each way give one GPU, both directions summed.",
     ]
     grown = []
@@ -275,7 +278,8 @@ def _draw(solved: Sequence[dict[str, Any]], margin_db: float) -> Figure:
     with plot.figure(10.5, 5.6) as (fig, ax):
         shades = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7")
         for tier, shade in zip(TIERS, shades, strict=True):
-            ax.axvspan(*tier.distance, color=shade, alpha=0.16, linewidth=0)
+            end = max(r["row"]["reach_m"] for r in solved) if tier.basis == "modelled" else tier.distance[1]
+            ax.axvspan(tier.distance[0], end, color=shade, alpha=0.16, linewidth=0)
             centre = float(np.sqrt(tier.distance[0] * tier.distance[1]))
             label = f"{tier.name}\n{_short(tier.bandwidth_label)}" + ("\n(quoted)" if tier.basis == "quoted" else "")
             ax.text(centre, 0.985, label, transform=ax.get_xaxis_transform(), ha="center", va="top", fontsize=8)

@@ -64,7 +64,9 @@ def _draw(waveform: Waveform, result: Tdecq) -> Figure:
         text = f"TDECQ {result.tdecq_db:.2f} dB" if result.outcome == "ok" else result.outcome
         right.set_title(f"behind {len(result.taps)} taps: {text}")
         record: dict[str, Any] = waveform.record()
-        left.set_title(f"OMA {record['oma_dbm']:.2f} dBm, ER {record['extinction_db']:.2f} dB, R_LM {record['level_mismatch']:.3f}")
+        left.set_title(
+            f"OMA {record['oma_dbm']:.2f} dBm, ER {record['extinction_db']:.2f} dB, R_LM {record['level_mismatch']:.3f}"
+        )
         left.set_ylabel("optical power [mW]")
         return fig
 
