@@ -150,6 +150,9 @@ def to_netcdf(dataset: xr.Dataset, path: str | Path) -> Path:
         dataset = dataset.assign({f"{name}_re": v.real, f"{name}_im": v.imag}).drop_vars(name)
     modern = [e for e in ("h5netcdf", "netCDF4") if importlib.util.find_spec(e)]
     engine: Any = {"h5netcdf": "h5netcdf", "netCDF4": "netcdf4"}[modern[0]] if modern else "scipy"
+    if not modern:  # version 3 has no whole numbers of 64 bits
+        wide = [n for n, v in dataset.variables.items() if v.dtype == np.int64 and np.any(np.abs(v.values) >= 2**31)]
+        dataset = dataset.assign({n: dataset[n].astype(float) for n in wide})
     dataset.to_netcdf(path, engine=engine)
     return Path(path)
 

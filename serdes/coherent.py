@@ -78,9 +78,9 @@ class CoherentTransmitter:
 class CoherentReceiver:
     """Front end and signal processing, in the order of the signal's way.
 
-    ``offset`` [Hz]: of the transmitter's laser from the oscillator's; ``linewidth`` [Hz]: of the latter; ``clock_ppm``: by which
-    its sampling is slow. ``converter`` as in the transmitter. ``dispersion_share``: of the channel's dispersion that the fixed
-    equaliser undoes, 1 where it is known exactly; the butterfly gets the rest.
+    ``offset`` [Hz]: of the transmitter's laser from the oscillator's; ``linewidth`` [Hz]: of the latter; ``clock_ppm``: by
+    which its sampling is slow. ``converter`` as in the transmitter. ``dispersion_share``: of the channel's dispersion that
+    the fixed equaliser undoes, 1 where it is known exactly; the butterfly gets the rest.
     """
 
     front_end: CoherentFrontEnd = field(default_factory=CoherentFrontEnd)
@@ -114,7 +114,8 @@ class CoherentLink:
     """One wavelength end to end. ``symbol_rate`` [Bd].
 
     ``osnr_db``: noise loaded in front of the receiver to this OSNR [dB, 0.1 nm], beside that of amplifiers; None for none.
-    ``implementation_snr_db``: all that the parts leave out, as noise at the transmitter, None for nothing.
+    ``implementation_snr_db``: all that the parts leave out, as noise at the transmitter, None for nothing. ``differential``:
+    quadrants are sent as changes, and pilots serve to align alone: a cycle slip costs one symbol and needs no repair.
     """
 
     symbol_rate: float
@@ -124,6 +125,7 @@ class CoherentLink:
     osnr_db: float | None = None
     implementation_snr_db: float | None = None
     fec: SoftFec | None = None
+    differential: bool = False
 
     def __post_init__(self) -> None:
         check.symbol_rate(self, "symbol_rate", self.symbol_rate)
@@ -135,6 +137,7 @@ class CoherentLink:
                 check.between(self, name, getattr(self, name), -10, 80, "dB")
         if self.fec is not None:
             check.instance(self, "fec", self.fec, SoftFec)
+        check.instance(self, "differential", self.differential, bool)
 
     @property
     def line_rate(self) -> float:
@@ -146,7 +149,7 @@ class CoherentLink:
         """SNR [dB] at the threshold of the code; ``ValueError`` without one."""
         if self.fec is None:
             raise check.fail(self, "fec", "given, to require an SNR", self.fec)
-        return required_snr_db(self.fec.threshold, self.tx.constellation)
+        return required_snr_db(self.fec.threshold, self.tx.constellation, self.differential)
 
     def vary(self, changes: Mapping[str, Any]) -> CoherentLink:
         """A copy with values changed by dotted path: ``{"tx.power": 2e-3, "channel.spans.0.fiber.length": 80e3}``."""

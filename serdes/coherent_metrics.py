@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dsp import check
+from dsp import differential as changes
 from dsp.constellation import Constellation, pam
 from dsp.distribution import q
 from dsp.units import from_db_power
@@ -26,27 +27,30 @@ def nearest(values: np.ndarray, constellation: Constellation) -> np.ndarray:
     return parts[0] * side + parts[1]
 
 
-def bit_error_ratio(snr_db: float, constellation: Constellation) -> float:
+def bit_error_ratio(snr_db: float, constellation: Constellation, differential: bool = False) -> float:
     """Bit error ratio of Gray-labelled square QAM at ``snr_db``, every error counted with its bits.
 
     16QAM: 3/4 Q(a) + 1/2 Q(3 a) - 1/4 Q(5 a), a^2 = SNR / 5 (K. Cho and D. Yoon, IEEE Transactions on Communications 50, 2002).
+    ``differential``: quadrants sent as changes (`dsp.differential`), about twice as many errors where they are few.
     """
     one = rail(constellation)
     sigma = np.sqrt(one.mean_square / from_db_power(snr_db))
     edges = np.concatenate(([-np.inf], one.thresholds, [np.inf]))
     above = q((edges[None, :] - one.array[:, None]) / sigma)
     share = above[:, :-1] - above[:, 1:]
+    if differential:
+        return changes.bit_error_ratio(np.kron(share, share), constellation)
     return float(np.sum(share * one.bit_distance) / one.n / one.bits_per_symbol)
 
 
-def required_snr_db(ber: float, constellation: Constellation) -> float:
+def required_snr_db(ber: float, constellation: Constellation, differential: bool = False) -> float:
     """SNR [dB] at which `bit_error_ratio` is ``ber``. ``ValueError`` unless it lies between 1e-15 and 0.3."""
     from scipy.optimize import brentq
 
     check.between("required_snr_db", "ber", ber, 1e-15, 0.3)
 
     def excess(snr_db: float) -> float:
-        return float(np.log(max(bit_error_ratio(snr_db, constellation), 1e-300) / ber))
+        return float(np.log(max(bit_error_ratio(snr_db, constellation, differential), 1e-300) / ber))
 
     return float(brentq(excess, -20, 80, xtol=1e-6))
 

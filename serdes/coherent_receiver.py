@@ -32,9 +32,13 @@ class Failure(Exception):  # noqa: N818
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Received:
-    """``symbols`` (2, n) of unit power without phase; output i is polarisation ``sources[i]``, ``delays[i]`` symbols late."""
+    """``symbols`` (2, n) of unit power without phase; output i is polarisation ``sources[i]``, ``delays[i]`` symbols late.
+
+    ``turns`` (2, n): the quarter turns that the pilots took away.
+    """
 
     symbols: np.ndarray
+    turns: np.ndarray
     sources: tuple[int, int]
     delays: tuple[int, int]
     slips: int
@@ -98,6 +102,7 @@ def receive(link: CoherentLink, x: np.ndarray, pilots: np.ndarray) -> Received:
     keep("pilots", y)
     return Received(
         symbols=y,
+        turns=turns,
         sources=found.sources,
         delays=found.delays,
         slips=slipped,

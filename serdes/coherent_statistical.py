@@ -38,7 +38,7 @@ class CoherentStatistical:
             return CoherentResult(
                 link=link, engine=self, outcome="no noise", reason="no part of the link makes noise", budget=parts
             )
-        ber = bit_error_ratio(snr, link.tx.constellation)
+        ber = bit_error_ratio(snr, link.tx.constellation, link.differential)
         information = gaussian_information(snr, link.tx.constellation)
         outcome, reason = verdict(link, ber)
         if outcome == "errors beyond the code":

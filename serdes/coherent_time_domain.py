@@ -9,6 +9,7 @@ import numpy as np
 
 from channels.coherent import load_noise
 from dsp import check
+from dsp import differential as changes
 from dsp.converter import Converter
 from dsp.dispersion import root_raised_cosine
 from dsp.grid import Grid
@@ -46,7 +47,8 @@ class CoherentTimeDomain:
         pilots = link.rx.pilots.draw(self.n_symbols, rng)
         indices = rng.integers(0, link.tx.constellation.n, (2, self.n_symbols))
         points = link.tx.constellation.array / np.sqrt(link.tx.constellation.mean_square)
-        sent = link.rx.pilots.insert(points[indices], pilots)
+        coded = _coded(indices, link) if link.differential else indices
+        sent = link.rx.pilots.insert(points[coded], pilots)
         currents = self._to_currents(link, sent, rng)
         try:
             got = receive(link, currents, pilots)
@@ -84,7 +86,8 @@ class CoherentTimeDomain:
         one, n = rail(constellation), sent.shape[-1]
         scale = np.sqrt(constellation.mean_square)
         errors, trials, snrs, information = 0, 0, [0.0, 0.0], [0.0, 0.0]
-        for symbols, source, delay in zip(got.symbols, got.sources, got.delays, strict=True):
+        labelled = changes.differential(constellation) if link.differential else constellation
+        for symbols, turns, source, delay in zip(got.symbols, got.turns, got.sources, got.delays, strict=True):
             k = np.arange(max(0, -delay) + EDGE, min(n, n - delay) - EDGE)
             k = k[k % period != 0]
             values, true = symbols[k + delay], sent[source, k]
@@ -93,11 +96,15 @@ class CoherentTimeDomain:
             noise = float(np.mean(np.abs(values - true) ** 2))
             snrs[source] = float(-db_power(noise))
             wanted = indices[source, k]
-            decided = nearest(values, constellation)
-            errors += int(constellation.bit_distance[wanted, decided].sum())
-            trials += k.size * constellation.label_bits
+            if link.differential:
+                decided = changes.decode(nearest(values * 1j ** turns[k + delay], constellation), constellation)
+                counted = wanted[1:]
+            else:
+                decided, counted = nearest(values, constellation), wanted
+            errors += int(labelled.bit_distance[counted, decided].sum())
+            trials += counted.size * constellation.label_bits
             sigma = float(np.sqrt(noise / 2)) * scale
-            rows, columns = wanted // one.n, wanted % one.n
+            rows, columns = nearest(true, constellation) // one.n, nearest(true, constellation) % one.n
             parts = ((values.real, rows), (values.imag, columns))
             information[source] = sum(mutual_information(scale * v, i, one, sigma) for v, i in parts)
         outcome, reason = verdict(link, errors / trials)
@@ -117,6 +124,14 @@ def shaped(symbols: np.ndarray, symbol_rate: float, roll_off: float) -> np.ndarr
     doubled = np.concatenate((spectrum, spectrum), axis=-1) * root_raised_cosine(f, symbol_rate, roll_off)
     x = fft.ifft(doubled, axis=-1, overwrite_x=True, workers=1)
     return x / np.sqrt(np.mean(np.abs(x) ** 2))
+
+
+def _coded(indices: np.ndarray, link: CoherentLink) -> np.ndarray:
+    """Changes of quadrant made quadrants, from one payload symbol to the next; pilots stand apart."""
+    payload = np.arange(indices.shape[-1]) % link.rx.pilots.period != 0
+    coded = indices.copy()
+    coded[:, payload] = changes.encode(indices[:, payload], link.tx.constellation)
+    return coded
 
 
 def _noise(x: np.ndarray, snr_db: float, rng: np.random.Generator) -> np.ndarray:

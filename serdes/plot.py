@@ -74,7 +74,7 @@ def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "")
     mesh = ax.pcolormesh(
         two[keep], shown.voltage, image.T, cmap="magma", vmin=top - 8, vmax=top, rasterized=True, shading="nearest"
     )
-    bar = ax.figure.colorbar(mesh, ax=ax, pad=0.01)
+    bar = ax.figure.colorbar(mesh, ax=ax, pad=0.01, fraction=0.05)
     bar.set_label("log10 probability density")
     ax.set(xlabel="time [UI] after the decision instant", ylabel=f"voltage [{shown.unit}]", title=title)
     ax.grid(visible=False)
@@ -97,10 +97,8 @@ def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "")
                 facecolor="none", edgecolor="#56B4E9", linewidth=1.4,
             )  # fmt: skip
     if shown.virtual:
-        note = (
-            "virtual eye: taps of a baud-rate receiver on the analogue waveform; feedback switches half way between decisions"
-        )
-        ax.text(0.01, 0.01, note, transform=ax.transAxes, fontsize=7, color="white")
+        note = "virtual eye: taps of a baud-rate receiver on the analogue waveform;\nfeedback switches at +-0.5 UI, hence the seams"
+        ax.text(0.01, 0.012, note, transform=ax.transAxes, fontsize=7, color="white")
 
 
 def bathtub(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "") -> None:
@@ -108,7 +106,11 @@ def bathtub(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str =
     ui = shown.time / shown.symbol_time
     names = ("lower", "middle", "upper") if len(shown.levels) == 4 else [str(k + 1) for k in range(len(shown.levels) - 1)]
     for k, name in enumerate(names):
-        ax.semilogy(ui, shown.bathtub(k), color=COLOURS[k], linestyle=STYLES[k], label=f"{name} eye")
+        ratio = shown.bathtub(k)
+        resolved = np.where(ratio > 1.01 * shown.floor, ratio, np.nan)
+        ax.semilogy(ui, resolved, color=COLOURS[k], linestyle=STYLES[k], label=f"{name} eye")
+    if shown.floor > 1e-12:
+        ax.text(0, shown.floor / 3, f"not resolved below {shown.floor:.1g}", fontsize=8, color="0.3", ha="center")
     if error_ratio is not None:
         ax.axhline(error_ratio, color="0.4", linewidth=0.9)
         ax.text(ui[0], error_ratio * 1.3, f"target {error_ratio:g}", fontsize=8, color="0.3")
@@ -133,7 +135,7 @@ def pulse(ax: Axes, point: OperatingPoint, before: int = 6, after: int = 16, tit
     )  # fmt: skip
     ax.axhline(0, color="0.6", linewidth=0.8)
     ax.set(xlabel="time [UI] after the decision instant", ylabel="response to one symbol [mV]", title=title)
-    ax.legend()
+    ax.legend(loc="upper right")
 
 
 def budget(ax: Axes, x: np.ndarray, shares: Mapping[str, np.ndarray], xlabel: str, title: str = "") -> None:

@@ -16,11 +16,12 @@ from dsp.clock import IdealClock
 from dsp.constellation import Constellation
 from dsp.distribution import q
 from dsp.equalizer import Mmse, Taps
+from dsp.noise import autocorrelation
 from dsp.units import db_power
 from serdes.eye import Eye
 from serdes.link import Link
 from serdes.noise_free import WARM_UP, Pass, noise_free, optics_in
-from serdes.operating_point import OperatingPoint, operating_point, phases
+from serdes.operating_point import OperatingPoint, aggressor_cursors, operating_point, phases
 from serdes.result import LinkResult, Lock
 from serdes.spectra import LEAST
 
@@ -342,7 +343,11 @@ def _from_linear_face(point: OperatingPoint, taps_per_symbol: int) -> dict[str, 
                 "is known at whole symbols only"
             )
         ph = phases(link, point.spectra, LEAST, shift=point.offset_ui / link.symbol_rate)
-        found = {cause: np.atleast_2d(r)[0] for cause, r in ph.noise.items() if cause != "thermal"}
+        found = {cause: np.atleast_2d(r)[0] for cause, r in ph.noise.items() if cause not in ("thermal", "crosstalk")}
+        rows = aggressor_cursors(link, point.spectra, point.offset_ui)
+        for row, aggressor in zip(rows, link.aggressors, strict=True):
+            power = aggressor.tx.constellation.mean_square * autocorrelation(row)
+            found["crosstalk"] = found.get("crosstalk", np.zeros(power.size)) + power
     if link.rx.converter is not None and point.full_scale:
         row = np.zeros(point.spectra.window)
         row[0] = link.rx.converter.noise_variance(point.full_scale)

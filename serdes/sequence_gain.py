@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,25 +61,28 @@ def count(settled: Settled, link: Link, rng: np.random.Generator) -> tuple[float
 def sequence_gain(
     link: Link, bit_error_ratio: float, engine: SemiAnalytic, rng: np.random.Generator, rounds: int = 3
 ) -> SequenceGain:
-    """Optical gain of sequence detection at ``bit_error_ratio``: counted at powers around it, interpolated in Q.
+    """Optical gain of sequence detection at ``bit_error_ratio``: counted at powers below the slicer's, interpolated in Q.
+
+    The slicer's power is that of the semi-analytic engine.
 
     ``rounds`` passes of the engine's pattern at each power. ``ValueError`` for a link without optics.
     """
     check.count("sequence_gain", "rounds", rounds, 1)
     start = sensitivity(link, bit_error_ratio, SemiAnalytic(n_symbols=8192, taps_per_symbol=engine.taps_per_symbol))
-    offsets = np.array([-0.6, -0.2, 0.2, 0.6])
-    slicer, detector, memory = [], [], 0.0
+    offsets = np.array([-0.2, 0.2, 0.5, 0.8])
+    q_factors, weights, memory = [], [], 0.0
     for offset in offsets:
         quieter = with_loss(link, start.margin_db + float(offset))
         settled = engine.settle(quieter)
         counted = np.array([count(settled, quieter, rng) for _ in range(rounds)])
         memory = float(counted[:, 2].mean())
-        least = 0.5 / (settled.sent.size * rounds)
-        slicer.append(float(q_inv(max(counted[:, 0].mean(), least))))
-        detector.append(float(q_inv(max(counted[:, 1].mean(), least))))
-    wanted = float(q_inv(bit_error_ratio))
-    at = [float(np.polyval(np.polyfit(np.array(values) - wanted, offsets, 1), 0.0)) for values in (slicer, detector)]
-    oma = start.oma * 10 ** (-np.array(at) / 10)
-    if not all(math.isfinite(v) for v in oma):
-        raise ValueError("sequence_gain: no error ratio near the wanted one")
-    return SequenceGain(without=float(oma[0]), with_=float(oma[1]), memory=memory)
+        bits = settled.sent.size * rounds * link.tx.constellation.bits_per_symbol
+        errors = max(float(counted[:, 1].mean()) * bits, 0.5)
+        q_factors.append(float(q_inv(errors / bits)))
+        weights.append(np.sqrt(errors))
+    # over a decibel Q falls along a straight line; a point weighs as much as its errors make it certain
+    slope, height = np.polyfit(offsets, q_factors, 1, w=np.minimum(weights, 20.0))
+    if slope >= 0:
+        raise ValueError("sequence_gain: error ratios do not rise with attenuation, count more symbols")
+    gain = (float(q_inv(bit_error_ratio)) - height) / slope
+    return SequenceGain(without=start.oma, with_=start.oma * 10 ** (-gain / 10), memory=memory)

@@ -267,6 +267,22 @@ def test_hidden_values_are_refused_where_they_would_be_kept(tmp_path):
     assert name_of(functools.partial(product, b=2)) != name_of(functools.partial(product, b=3))
 
 
+def many_kinds(p):
+    f = np.arange(3.0)
+    return {"n": 2**40, "ok": True, "s": "abc", "z": Field(values=1j * f * p["a"], dims=("f",), coords={"f": f})}
+
+
+@pytest.mark.parametrize("modern", [True, False])
+def test_every_kind_of_value_survives_netcdf(tmp_path, monkeypatch, modern):
+    if not modern:
+        monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    found = sweep(many_kinds, {"a": [1, 2]}, Here())
+    with xr.open_dataset(to_netcdf(found, tmp_path / "x.nc")) as back:
+        assert back.n.values.tolist() == [2**40] * 2
+        assert (back.ok.values.tolist(), back.s.values.tolist()) == ([True] * 2, ["abc"] * 2)
+        np.testing.assert_array_equal(back.z_im, np.imag(found.z))
+
+
 def test_files(tmp_path):
     found = sweep(curve, {"a": [1.0, 2.0]}, Here())
     with xr.open_dataset(to_netcdf(found, tmp_path / "x.nc")) as back:

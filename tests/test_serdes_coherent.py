@@ -129,6 +129,16 @@ def test_slips_are_undone_without_knowing_the_data():
     assert got.ber < 0.1
 
 
+@pytest.mark.parametrize("osnr_db", [16.5, 21.0])
+def test_differential_needs_no_repair_of_slips(osnr_db):
+    made = link(0.0, osnr_db, differential=True)
+    got = CoherentTimeDomain(n_symbols=65536).run(made, np.random.default_rng(9))
+    plain = CoherentTimeDomain(n_symbols=65536).run(link(0.0, osnr_db), np.random.default_rng(9))
+    assert 1.2 < got.ber / plain.ber < 2
+    assert CoherentStatistical().run(made).ber == pytest.approx(got.ber, rel=0.35)
+    assert got.slips == 0 or osnr_db < 20
+
+
 def test_links_are_values():
     assert link() == link()
     assert hash(link()) == hash(link())
@@ -190,7 +200,7 @@ TX, RX, LINK = CoherentTransmitter(), CoherentReceiver(), CoherentLink(symbol_ra
         (TX, "converter", 8), (RX, "front_end", None), (RX, "offset", 1e12), (RX, "linewidth", -1.0), (RX, "clock_ppm", 1e4),
         (RX, "converter", 8), (RX, "dispersion_share", -1.0), (RX, "timing", None), (RX, "butterfly", None), (RX, "phase", None),
         (RX, "pilots", 32), (LINK, "symbol_rate", 60.0), (LINK, "tx", None), (LINK, "channel", None), (LINK, "rx", None),
-        (LINK, "osnr_db", 1e3), (LINK, "implementation_snr_db", 1e3), (LINK, "fec", "CFEC"), (SHORT, "n_symbols", 10),
+        (LINK, "osnr_db", 1e3), (LINK, "implementation_snr_db", 1e3), (LINK, "fec", "CFEC"), (LINK, "differential", 1), (SHORT, "n_symbols", 10),
         (SHORT, "kerr", "gn"), (SHORT, "step_phase", 5.0),
     ],
 )  # fmt: skip

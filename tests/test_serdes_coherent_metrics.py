@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from channels.amplifier import osnr_from_snr
+from dsp import differential
 from dsp.constellation import pam, qam
 from dsp.units import GBd
 from serdes.coherent_metrics import bit_error_ratio, gaussian_information, mutual_information, nearest, rail, required_snr_db
@@ -40,6 +41,18 @@ def test_counted_errors_are_within_their_error():
     errors = int(QAM.bit_distance[sent, got].sum())
     expected = bit_error_ratio(13.5, QAM) * 4 * sent.size
     assert abs(errors - expected) < 4 * np.sqrt(expected)
+
+
+def test_differential_doubles_few_errors_and_is_what_is_counted():
+    assert bit_error_ratio(19, QAM, differential=True) / bit_error_ratio(19, QAM) == pytest.approx(5 / 3, rel=0.02)
+    rng = np.random.default_rng(4)
+    sent = rng.integers(0, 16, 300_000)
+    points = QAM.array[differential.encode(sent, QAM)] / np.sqrt(QAM.mean_square)
+    noise = (rng.standard_normal(sent.size) + 1j * rng.standard_normal(sent.size)) / np.sqrt(2) * 10 ** (-13 / 20)
+    got = differential.decode(nearest(points + noise, QAM), QAM)
+    errors = int(differential.differential(QAM).bit_distance[sent[1:], got].sum())
+    expected = bit_error_ratio(13, QAM, differential=True) * 4 * got.size
+    assert abs(errors - expected) < 5 * np.sqrt(2 * expected)
 
 
 def test_four_points_are_two_binary_rails():

@@ -110,7 +110,7 @@ def _at(m: Module, length: float, spans: int = 1, power_dbm: float = LAUNCH_DBM)
 
 
 def _margins(m: Module) -> list[dict[str, Any]]:
-    """Margin of one span against distance: amplified as specified, and bare fibre."""
+    """Margin of one span against distance, amplified and of bare fibre, as far as the module takes the dispersion."""
     rows = []
     lines: dict[str, Callable[[float], Any]] = {}
     if m.spans:
@@ -119,6 +119,8 @@ def _margins(m: Module) -> list[dict[str, Any]]:
         lines[f"{m.name}, bare fibre"] = m.unamplified
     for kind, line in lines.items():
         for x in DISTANCES:
+            if x > m.dispersion_reach():
+                break
             margin = CoherentStatistical().run(line(x)).margin_db - m.ageing_db()
             rows.append({"kind": kind, "distance_km": x / km, "margin_db": max(margin, -20.0)})
     return rows
@@ -202,11 +204,11 @@ def run(
 def _notes(
     lanes: Sequence[Mapping[str, Any]], coherent: Sequence[Mapping[str, Any]], signal: Mapping[str, Any] | None
 ) -> list[str]:
-    notes = [
-        f"{r['kind']}: ends at {r['reach_km']:.2g} km by {r['limit']} (loss alone {r['power_alone_km']:.2g} km, "
-        f"dispersion alone {r['dispersion_alone_km']:.3g} km)."
-        for r in lanes
-    ]
+    notes = []
+    for r in lanes:
+        alone = {key: r[f"{key}_alone_km"] for key in ("power", "dispersion")}
+        said = ", ".join(f"{key} alone {'beyond ' if x >= LONGEST / km else ''}{x:.2g} km" for key, x in alone.items())
+        notes.append(f"{r['kind']}: ends at {r['reach_km']:.2g} km by {r['limit']} ({said}).")
     for r in coherent:
         if r["amplified_reach_km"]:
             notes.append(

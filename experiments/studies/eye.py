@@ -158,7 +158,10 @@ def _draw(result: LinkResult, case: Case) -> Figure:
         if result.eyes:
             error_ratio = max(case.error_ratio, result.eye.floor)
             plot.eye(top_left, result.eye, error_ratio, title)
-            plot.bathtub(top_right, result.eye, error_ratio, f"SER {result.ser:.2g}, slicer SNR {result.snr_db:.1f} dB")
+            ser = f"SER {result.ser:.2g}"
+            if result.symbols is not None and result.symbols.errors == 0:
+                ser = f"no error among {result.symbols.trials} symbols"
+            plot.bathtub(top_right, result.eye, error_ratio, f"{ser}, slicer SNR {result.snr_db:.1f} dB")
             plot.pulse(low_left, point, title="Pulse response")
         else:
             top_left.text(0.5, 0.5, result.reason, ha="center", va="center", wrap=True, transform=top_left.transAxes)

@@ -272,34 +272,43 @@ def _notes(solved: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def _draw(solved: Sequence[dict[str, Any]], margin_db: float) -> Figure:
-    """Margin against length on the axis of all tiers."""
+    """Margin against length: on the axis of all tiers, and close by."""
     from serdes import plot
 
-    with plot.figure(10.5, 5.6) as (fig, ax):
+    shown = [r for r in solved if r["task"].gauge == GAUGES[0]] or list(solved)
+    with plot.figure(14, 5.6, 1, 2, width_ratios=(1.15, 1), sharey=True) as (fig, (left, right)):
         shades = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7")
         for tier, shade in zip(TIERS, shades, strict=True):
-            end = max(r["row"]["reach_m"] for r in solved) if tier.basis == "modelled" else tier.distance[1]
-            ax.axvspan(tier.distance[0], end, color=shade, alpha=0.16, linewidth=0)
-            centre = float(np.sqrt(tier.distance[0] * tier.distance[1]))
+            end = _fastest(shown) if tier.basis == "modelled" else tier.distance[1]
+            left.axvspan(tier.distance[0], end, color=shade, alpha=0.16, linewidth=0)
+            centre = float(np.sqrt(tier.distance[0] * end))
             label = f"{tier.name}\n{_short(tier.bandwidth_label)}" + ("\n(quoted)" if tier.basis == "quoted" else "")
-            ax.text(centre, 0.985, label, transform=ax.get_xaxis_transform(), ha="center", va="top", fontsize=8)
-        shown = [r for r in solved if r["task"].gauge == GAUGES[0]] or list(solved)
+            left.text(centre, 0.985, label, transform=left.get_xaxis_transform(), ha="center", va="top", fontsize=8)
         for k, r in enumerate(shown):
             rate = f"{r['row']['symbol_rate_gbd']:.9g} GBd"
-            ax.plot(
-                LENGTHS, np.maximum(r["margins"], -14), color=plot.COLOURS[k % 8], linestyle=plot.STYLES[k % 6],
-                label=f"{r['task'].label}, {rate}: {r['row']['reach_m']:.2f} m",
-            )  # fmt: skip
-        ax.axhline(margin_db, color="0.25", linewidth=1)
-        ax.text(1.2e-3, margin_db + 0.25, f"{margin_db:g} dB margin", fontsize=8, color="0.25")
-        ax.set_xscale("log")
-        ax.set(
-            xlim=(1e-3, 2e5), ylim=(-12, 19), xlabel="distance [m]",
-            ylabel="slicer SNR beyond the need of the error ratio [dB]",
-            title=f"Passive twinax, {shown[0]['task'].gauge} AWG, against the tiers of a cluster",
+            for ax in (left, right):
+                ax.plot(
+                    LENGTHS, np.maximum(r["margins"], -16), color=plot.COLOURS[k % 8], linestyle=plot.STYLES[k % 6],
+                    label=f"{r['task'].label}, {rate}: {r['row']['reach_m']:.2f} m",
+                )  # fmt: skip
+        for ax in (left, right):
+            ax.axhline(margin_db, color="0.25", linewidth=1)
+            ax.set(xlabel="distance [m]")
+        left.text(1.2e-3, margin_db + 0.25, f"{margin_db:g} dB margin", fontsize=8, color="0.25")
+        left.set_xscale("log")
+        gauge = shown[0]["task"].gauge
+        left.set(
+            xlim=(1e-3, 2e5), ylim=(-12, 14), ylabel="slicer SNR beyond the need of the error ratio [dB]",
+            title=f"Passive twinax, {gauge} AWG, against the tiers of a cluster",
         )  # fmt: skip
-        ax.legend(loc="lower right", title="lane rate, hosts: reach")
+        right.set(xlim=(0, 9), title="The same close by")
+        right.legend(loc="upper right", title="lane rate, hosts: reach")
         return fig
+
+
+def _fastest(solved: Sequence[dict[str, Any]]) -> float:
+    """Longest reach [m] of the fastest lane."""
+    return max((r["row"]["symbol_rate_gbd"], r["row"]["reach_m"]) for r in solved)[1]
 
 
 def _short(label: str) -> str:
