@@ -105,7 +105,7 @@ def test_reach_rows_say_all_there_is_to_say(reach_run):
 def test_reach_shows_what_it_rests_on(reach_run):
     rows = {r["change"]: r for r in rows_of(reach_run.out / "definitions.csv")}
     assert set(rows) == {
-        "no Tx noise, jitter, converter", "the same with 100 taps", "the same, infinite equaliser", "SNR_TX against signal power", "Gaussian clip, 5.33 sigma",
+        "no Tx noise, jitter, converter", "no Tx noise, jitter, converter; 100 taps", "no Tx noise, jitter, converter; infinite equaliser", "SNR_TX against signal power", "Gaussian clip, 5.33 sigma",
         "every edge jitters alone",
     }  # fmt: skip
     assert float(rows["no Tx noise, jitter, converter"]["ratio"]) > 1.1
