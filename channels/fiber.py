@@ -18,7 +18,7 @@ SPEED_OF_LIGHT = 299_792_458.0
 _GROUP_INDEX = 1.468
 _BAND = 400 * GHz
 """Distance from the carrier [Hz] up to which components keep their place in time."""
-_REST = 20 * ps
+_REST = 60 * ps
 _RANGE = (1260 * nm, 1675 * nm)
 _MULTIMODE_RANGE = (840 * nm, 953 * nm)
 
@@ -117,7 +117,7 @@ class SingleModeFiber:
         return (np.cos(theta) - chirp * np.sin(theta)) * np.exp(-1j * (b3 * w**3 / 6 + w * self.lead(wavelength)))
 
     def power_transfer(self, f: np.ndarray) -> np.ndarray:
-        """What the two principal states of polarisation do to the detected power; 20 ps of delay come with it."""
+        """What the two principal states of polarisation do to the detected power; 60 ps of delay come with it."""
         w = 2 * np.pi * np.asarray(f, float)
         return (1 + np.exp(-1j * w * self.dgd)) / 2 * np.exp(-1j * w * (_REST if self.dgd else 0.0))
 

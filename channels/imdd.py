@@ -123,7 +123,9 @@ class ImddChannel(Stage):
     multipath: Multipath | None = None
     loss_db: float = 0.0
     photodiode: Photodiode = Photodiode()
-    tia: Amplifier = field(default_factory=lambda: Amplifier(gain=1e3, bandwidth=60 * GHz, shape="butterworth4", noise_density=3.24e-22))
+    tia: Amplifier = field(
+        default_factory=lambda: Amplifier(gain=1e3, bandwidth=60 * GHz, shape="butterworth4", noise_density=3.24e-22)
+    )
 
     def __post_init__(self) -> None:
         check.instance(self, "source", self.source, Source)

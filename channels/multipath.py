@@ -70,7 +70,12 @@ def penalty_bound_db(paths: Multipath, extinction_db: float, n_levels: int = 4) 
 
 
 def penalty_quantile_db(
-    paths: Multipath, extinction_db: float, rng: np.random.Generator, share: float = 1e-3, draws: int = 200_000, n_levels: int = 4
+    paths: Multipath,
+    extinction_db: float,
+    rng: np.random.Generator,
+    share: float = 1e-3,
+    draws: int = 200_000,
+    n_levels: int = 4,
 ) -> float:
     """Penalty [dB] that a ``share`` of links exceeds, each with phases of its own drawn at random.
 

@@ -66,7 +66,9 @@ class OpticalPath(Stage):
         response = self.gain * self.source.slope() * self.source.response(f) * np.exp(-2j * np.pi * f * TRANSIT)
         wavelength = self.source.laser.wavelength
         if isinstance(self.fiber, SingleModeFiber):
-            response = response * self.fiber.intensity_transfer(f, wavelength, self.source.chirp()) * self.fiber.power_transfer(f)
+            response = (
+                response * self.fiber.intensity_transfer(f, wavelength, self.source.chirp()) * self.fiber.power_transfer(f)
+            )
         elif self.fiber is not None:
             response = response * self.fiber.power_transfer(f, wavelength)
         return response
@@ -109,10 +111,12 @@ class OpticalPath(Stage):
         random = self._on_field and source.laser.linewidth > 0
         if (random or self.multipath) and rng is None:
             raise ValueError("OpticalPath.start needs an rng (numpy.random.Generator): phases are random")
-        state["phase"] = (np.sqrt(2 * np.pi * source.laser.linewidth * grid.dt), 0.0, streams.start(rng)) if random and rng else None
+        state["phase"] = (
+            (np.sqrt(2 * np.pi * source.laser.linewidth * grid.dt), 0.0, streams.start(rng)) if random and rng else None
+        )
         at_rest = complex(source.field(np.zeros(1))[0]) * np.sqrt(self.gain)
         if self.multipath is not None and rng is not None:
-            lags = tuple(int(round(d / grid.dt)) for d in self.multipath.delays)
+            lags = tuple(round(d / grid.dt) for d in self.multipath.delays)
             turns = self.multipath.amplitudes * np.exp(2j * np.pi * rng.random(len(lags)))
             state["echo"] = (lags, turns, np.full(max(lags), at_rest))
         f = np.fft.fftfreq(grid.n, grid.dt)

@@ -180,7 +180,9 @@ def field_fir(response: np.ndarray, grid: Grid, length: int, owner: str) -> Fiel
     f = fft.fftfreq(grid.n, grid.dt)
     h = fft.ifft(response * _roll_off(f / (grid.sample_rate / 2)), workers=1)
     if length >= grid.n:
-        raise ValueError(f"{owner}: dispersion spreads over {length / grid.samples_per_symbol:.0f} symbols, longer than the memory")
+        raise ValueError(
+            f"{owner}: dispersion spreads over {length / grid.samples_per_symbol:.0f} symbols, longer than the memory"
+        )
     taps = h[:length].copy()
     edge = min(8, length)
     taps[-edge:] *= np.linspace(1, 0, edge + 1)[1:]

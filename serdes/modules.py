@@ -17,8 +17,8 @@ from dsp.units import ns
 from serdes import waveform
 from serdes.link import Link, Receiver, Transmitter
 from serdes.noise_free import symbols
-from serdes.sensitivity import Sensitivity, sensitivity
 from serdes.semi_analytic import SemiAnalytic
+from serdes.sensitivity import Sensitivity, sensitivity
 from serdes.statistical import Statistical
 
 
@@ -187,8 +187,9 @@ def optical_link(architecture: Architecture, lane: Lane, host: Channel, optics: 
         peak = drive_peak(lane.symbol_rate, tx, host, optics.driver)
         driver = replace(optics.driver, gain=optics.driver.gain * top / peak)
         optics, parts = replace(optics, driver=driver, predistortion=None), (host,)
+    behind: tuple[Channel, ...] = ()
     if architecture.receive == "retimed":
-        rx, behind = lane.module_rx, ()
+        rx = lane.module_rx
     else:
         rx, behind = lane.host_rx(level, architecture.equalized), (host,)
     channel = Cascade(parts=(*parts, optics, *behind)) if parts or behind else optics
@@ -261,4 +262,3 @@ def drive_peak(symbol_rate: float, tx: Transmitter, host: Channel, driver: Ampli
     f = np.fft.rfftfreq(8 * sent.size, grid.dt)
     held = np.fft.rfft(np.repeat(tx.amplitude * level, 8))
     return float(np.quantile(np.abs(np.fft.irfft(held * host.transfer(f) * driver.transfer(f), 8 * sent.size)), share))
-

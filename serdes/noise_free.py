@@ -76,7 +76,9 @@ def symbols(constellation: Constellation, n: int) -> np.ndarray:
     return (words % constellation.n).astype(np.intp)
 
 
-def noise_free(link: Link, point: OperatingPoint, n_symbols: int, samples_per_symbol: int, sent: np.ndarray | None = None) -> Pass:
+def noise_free(
+    link: Link, point: OperatingPoint, n_symbols: int, samples_per_symbol: int, sent: np.ndarray | None = None
+) -> Pass:
     """Send ``n_symbols`` (or the pattern ``sent``) through the signal faces of ``link``, settled at ``point``.
 
     ``ValueError`` for a channel that can't be silenced.

@@ -143,5 +143,5 @@ def pmd(name: str) -> Pmd:
     """The interface called ``name``, for example 400G-DR4. ``ValueError`` with the valid names."""
     if name not in _table():
         raise ValueError(f"unknown interface {name!r}{suggestion(name, list(names()))}")
-    row = {k: tuple(v) if isinstance(v, list) else v for k, v in _table()[name].items()}
+    row: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in _table()[name].items()}
     return Pmd(name=name, **row)

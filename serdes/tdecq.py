@@ -97,7 +97,9 @@ class Tdecq:
         }
 
 
-def tdecq(waveform: Waveform, reference: Reference = HALF_BAUD, filtered: bool = False, noise_bandwidth: float | None = None) -> Tdecq:
+def tdecq(
+    waveform: Waveform, reference: Reference = HALF_BAUD, filtered: bool = False, noise_bandwidth: float | None = None
+) -> Tdecq:
     """The transmitter and dispersion eye closure of ``waveform``; of one taken without fibre it is the TECQ.
 
     ``filtered``: the capture already passed the receiver's filter. ``noise_bandwidth`` [Hz]: of the filter that shapes the added

@@ -37,7 +37,10 @@ def lane(rate=106.25, tx=55.0, rx=60.0, equalizer=LONG, oma_dbm=-8.0, source=Non
         tia=Amplifier(gain=1e3, bandwidth=rx * GHz, shape="butterworth4", noise_density=3.24e-22),
     )
     return Link(
-        symbol_rate=rate * 1e9, tx=Transmitter(amplitude=1.0), channel=at_oma(channel, 1.0, oma_dbm), rx=Receiver(equalizer=equalizer)
+        symbol_rate=rate * 1e9,
+        tx=Transmitter(amplitude=1.0),
+        channel=at_oma(channel, 1.0, oma_dbm),
+        rx=Receiver(equalizer=equalizer),
     )
 
 

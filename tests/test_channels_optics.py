@@ -91,7 +91,9 @@ def test_multimode_bandwidth_is_where_half_the_power_is_left():
     fiber = MultimodeFiber(length=100.0, modal_bandwidth=OM4, spectral_width=0.0)
     assert abs(fiber.power_transfer(np.array([47 * GHz]), 850 * nm)[0]) == pytest.approx(0.5)
     wide = replace(fiber, spectral_width=0.6 * nm)
-    assert abs(wide.power_transfer(np.array([20 * GHz]), 850 * nm)[0]) < abs(fiber.power_transfer(np.array([20 * GHz]), 850 * nm)[0])
+    assert abs(wide.power_transfer(np.array([20 * GHz]), 850 * nm)[0]) < abs(
+        fiber.power_transfer(np.array([20 * GHz]), 850 * nm)[0]
+    )
     assert fiber.partition_rms(850 * nm) == 0
     assert 0 < replace(wide, partition=0.5).partition_rms(850 * nm) < 0.5
 
@@ -149,7 +151,9 @@ def test_rate_equations_compiled_and_plain():
     p = np.array([5e36, 4e8, 5e11, 1.3e-11, 2e24, 3e-23, 0.045, 1e-4])
     state = np.array([3e24, 3e21, 7e-3])
     for a, b in zip(
-        kernels.rate_equations(current, 8, 0.3e-12, state, p), kernels.rate_equations.py_func(current, 8, 0.3e-12, state, p), strict=True
+        kernels.rate_equations(current, 8, 0.3e-12, state, p),
+        kernels.rate_equations.py_func(current, 8, 0.3e-12, state, p),
+        strict=True,
     ):
         assert a == pytest.approx(b, rel=1e-12)
 
@@ -222,7 +226,9 @@ def test_noise_follows_the_power():
 
 @pytest.mark.parametrize("drive", [-0.6, 0.0, 0.6])
 def test_noise_has_the_density_that_is_stated(drive):
-    channel = ImddChannel(source=Mzm(laser=Laser(rin_db=-132)), tia=Amplifier(gain=1e3, bandwidth=60 * GHz, noise_density=1e-22))
+    channel = ImddChannel(
+        source=Mzm(laser=Laser(rin_db=-132)), tia=Amplifier(gain=1e3, bandwidth=60 * GHz, noise_density=1e-22)
+    )
     y, _ = channel.transmit(np.full(200_000, drive), channel.start(GRID, np.random.default_rng(3)))
     stated = np.sum(channel.noise_psd(GRID.f, drive)) * GRID.df
     assert np.var(y[2000:]) == pytest.approx(stated, rel=0.02)

@@ -90,7 +90,12 @@ def test_electro_absorption_follows_the_sign_of_its_chirp():
 
 @pytest.mark.parametrize(
     "link",
-    [loud(), loud(rin_db=-132.0, oma_dbm=-2.5), loud(rin_db=-145.0, length=1.1, oma_dbm=-2.5), loud(chirp=1.0, length=0.3, oma_dbm=-6.0)],
+    [
+        loud(),
+        loud(rin_db=-132.0, oma_dbm=-2.5),
+        loud(rin_db=-145.0, length=1.1, oma_dbm=-2.5),
+        loud(chirp=1.0, length=0.3, oma_dbm=-6.0),
+    ],
     ids=["dispersion", "intensity noise", "near the null", "chirp"],
 )
 def test_counted_errors_agree(link):
@@ -182,7 +187,7 @@ def test_sequence_detection_gains_most_where_bandwidth_is_least():
         engine = SemiAnalytic(n_symbols=n_symbols, taps_per_symbol=2)
         return sequence_gain(lane(106.25, tx, rx), 2.4e-4, engine, np.random.default_rng(1), rounds).gain_db
 
-    gains = [gain(70, 70, 32768, 1), gain(50, 50, 32768, 1), gain(38, 45, 65536, 1)]
+    gains = [gain(70, 70, 32768, 1), gain(50, 50, 32768, 1), gain(38, 45, 65536, 2)]
     assert 0 < gains[0] < gains[1] < gains[2]
     assert gains[2] == pytest.approx(0.48, abs=0.1)
 
@@ -250,7 +255,9 @@ def test_failures_are_results_with_reasons():
 def test_fixed_taps_feedback_limits_and_converter():
     flat = simulate(lane(106.25, 70, 70, SLICER), SemiAnalytic())
     assert flat.operating_point.taps.feed_forward[0] != 0
-    limited = SemiAnalytic().settle(lane(106.25, 38, 45, Mmse(n_taps=5, n_precursors=2, n_feedback=1, feedback_limits=(0.0, 0.05))))
+    limited = SemiAnalytic().settle(
+        lane(106.25, 38, 45, Mmse(n_taps=5, n_precursors=2, n_feedback=1, feedback_limits=(0.0, 0.05)))
+    )
     assert limited.feedback == pytest.approx([0.05])
     given = SemiAnalytic().settle(lane(equalizer=FixedTaps(feed_forward=(-0.1, 1.0, -0.1), n_precursors=1)))
     assert given.feed_forward / given.feed_forward[1] == pytest.approx([-0.1, 1.0, -0.1])

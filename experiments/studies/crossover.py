@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,9 @@ from dsp.units import km, nm, ns, pJ
 from experiments.optical_lanes import OpticalLane
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
-from serdes.modules import ARCHITECTURES, Figure as Cost, run_path
+from serdes.link import Link, RetimedLink
+from serdes.modules import ARCHITECTURES, run_path
+from serdes.modules import Figure as Cost
 from serdes.reach import settle
 from serdes.semi_analytic import SemiAnalytic
 from serdes.setups import setup
@@ -97,7 +99,8 @@ def _copper(task: Task) -> list[dict[str, Any]]:
     if technology.name.endswith("lossy hosts") and not s.has_host_classes:
         return []
     hosts = technology.hosts if s.has_host_classes else None
-    make = {"passive": s.link, "ACC": s.redriven, "AEC": s.retimed}[technology.kind]
+    makers: dict[str, Callable[..., Link | RetimedLink]] = {"passive": s.link, "ACC": s.redriven, "AEC": s.retimed}
+    make = makers[technology.kind]
     target, rows, like, margin = s.target(COPPER_MARGIN_DB), [], None, 0.0
     for length in DISTANCES:
         if length > LONGEST_COPPER or margin < -25:
@@ -253,7 +256,7 @@ def _draw(reaches: Sequence[dict[str, Any]], best: Sequence[dict[str, Any]], rat
         ax.set_yticks(ticks, labels, fontsize=8)
         ax.set_xscale("log")
         ax.set(
-            xlim=(0.1, 12 * km), ylim=(-0.8, y - 0.4), 
+            xlim=(0.1, 12 * km), ylim=(-0.8, y - 0.4),
             xlabel="distance [m]\n* an estimate; the other energies with their source in crossover.csv; the hosts' SerDes come on top",
             title="What closes at which distance: full colour where it takes the least energy",
         )  # fmt: skip

@@ -226,10 +226,10 @@ def _notes(tables: dict[str, list[dict[str, Any]]]) -> list[str]:
             why = first["reason"] or f"{first['margin_db']:.1f} dB of margin"
             upto = f"works up to {max(good):g} dB per side, then" if good else "works nowhere:"
             notes.append(f"{rate} {name}: {upto} {first['binding_cause']} ends it ({why}).")
-    for r in tables["sequence"]:
-        notes.append(
-            f"Sequence detection at {r['tx_ghz']:g}/{r['rx_ghz']:g} GHz, 106.25 GBd: gains {r['gain_db']:.2f} dB (1 + {r['memory']:.2f} D)."
-        )
+    notes += [
+        f"Sequence detection at {r['tx_ghz']:g}/{r['rx_ghz']:g} GHz, 106.25 GBd: gains {r['gain_db']:.2f} dB (1 + {r['memory']:.2f} D)."
+        for r in tables["sequence"]
+    ]
     return notes
 
 

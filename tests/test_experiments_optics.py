@@ -1,0 +1,202 @@
+"""Modules with and without a DSP, and the studies that compare them."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from channels.host import HostLoss
+from dsp.equalizer import Mmse
+from experiments.commands.optics import commands
+from experiments.optical_lanes import OpticalLane
+from experiments.studies import crossover, optics
+from experiments.studies import tdecq as tdecq_study
+from serdes.link import Receiver, Transmitter
+from serdes.modules import ARCHITECTURES, Architecture, Figure, Lane, drive_peak, optical_link, run_path, transmit_taps
+from serdes.semi_analytic import SemiAnalytic
+from serdes.sensitivity import outer_drive
+
+FAST = SemiAnalytic(n_symbols=2048, taps_per_symbol=2)
+LANE = OpticalLane(rate="224G")
+
+
+def margin(name, loss_db):
+    found = run_path(ARCHITECTURES[name], LANE.lane(), LANE.host(loss_db), optics.quiet_optics(LANE), FAST)
+    return found.margin_db, found
+
+
+def test_a_linear_module_pays_for_host_loss_and_fails_between_16_and_20_db():
+    """106.25 GBd, thermal noise alone; published 0.2, 0.7, 1.7, 5.4 dB over the offset at no loss, no solution at 20 dB."""
+    retimed, _ = margin("retimed", 0.0)
+    penalties = [retimed - margin("LPO", loss)[0] for loss in (0.0, 4.0, 8.0, 12.0, 16.0)]
+    assert np.all(np.diff(penalties) > 0)
+    assert np.array(penalties) - penalties[0] == pytest.approx([0, 0.2, 0.7, 1.7, 5.4], abs=0.9)
+    assert margin("LPO", 20.0)[1].optical.outcome == "fails"
+
+
+def test_a_dsp_module_does_not_move():
+    assert margin("retimed", 20.0)[0] == pytest.approx(margin("retimed", 0.0)[0], abs=0.02)
+
+
+def test_half_a_dsp_pays_half():
+    assert margin("LPO", 12.0)[0] < margin("LRO", 12.0)[0] < margin("retimed", 12.0)[0]
+
+
+def test_a_bare_slicer_fails_by_4_db():
+    assert margin("slicer", 0.0)[1].outcome == "ok"
+    lost = margin("slicer", 4.0)[1]
+    assert lost.outcome == "fails"
+    assert lost.binding == "ISI"
+
+
+def test_remote_light_costs_its_loss():
+    near, far = margin("LPO", 4.0)[0], margin("CPO", 4.0)[0]
+    assert near - far == pytest.approx(4.5, abs=0.05)
+
+
+def test_electrical_segments_use_up_part_of_the_error_ratio():
+    noisy = replace(LANE.lane(), noise_density=6e-15)
+    found = run_path(ARCHITECTURES["retimed"], noisy, LANE.host(16.0), optics.quiet_optics(LANE), FAST)
+    assert found.electrical[0] == found.electrical[1] > 0
+    assert found.margin_db < margin("retimed", 16.0)[0]
+    hopeless = run_path(
+        ARCHITECTURES["retimed"], replace(noisy, noise_density=1e-13), LANE.host(16.0), optics.quiet_optics(LANE), FAST
+    )
+    assert hopeless.outcome == "fails"
+    assert "host to module" in hopeless.reason
+
+
+def test_too_much_light_is_named():
+    bright = replace(optics.quiet_optics(LANE), loss_db=0.0)
+    laser = replace(bright.source.laser, power=40e-3)
+    found = run_path(
+        ARCHITECTURES["retimed"], LANE.lane(), LANE.host(0.0), replace(bright, source=replace(bright.source, laser=laser)), FAST
+    )
+    assert found.outcome == "overload"
+
+
+def test_host_taps_pre_equalise_within_the_peak():
+    lane, host = LANE.lane(), LANE.host(12.0)
+    taps = transmit_taps(lane, host, LANE.optics(0.0).driver)
+    assert np.sum(np.abs(taps.feed_forward)) == pytest.approx(1)
+    assert taps.feed_forward[1] < 0 > taps.feed_forward[3]
+    plain = drive_peak(lane.symbol_rate, lane.host_tx, host, LANE.optics(0.0).driver)
+    assert plain < 0.4
+    link = optical_link(ARCHITECTURES["LPO"], lane, host, LANE.optics(0.0))
+    assert outer_drive(link) == pytest.approx(0.4 * sum(link.tx.ffe.feed_forward))
+    with pytest.raises(ValueError, match="predistortion"):
+        optical_link(ARCHITECTURES["LPO"], lane, host, replace(LANE.optics(0.0), predistortion=None))
+
+
+def test_multimode_lane_works_over_100_m():
+    lane = OpticalLane(rate="112G", wavelength=850e-9)
+    found = run_path(
+        ARCHITECTURES["AOC"], lane.lane(), HostLoss(loss_db=8, frequency=lane.symbol_rate / 2), lane.multimode(50.0), FAST
+    )
+    assert found.outcome == "ok"
+    longer = run_path(
+        ARCHITECTURES["AOC"], lane.lane(), HostLoss(loss_db=8, frequency=lane.symbol_rate / 2), lane.multimode(300.0), FAST
+    )
+    assert longer.margin_db < found.margin_db - 1
+
+
+def test_every_energy_has_its_source():
+    for t in crossover.TECHNOLOGIES:
+        assert t.energy.source
+    assert all(a.energy.source and a.latency.source for a in ARCHITECTURES.values())
+
+
+@pytest.fixture(scope="module")
+def map_rows():
+    tasks = [
+        crossover.Task(technology=t, rate="224G") for t in crossover.TECHNOLOGIES if t.kind in ("passive", "CPO", "retimed")
+    ]
+    short = (1.0, 2.0, 5.0, 500.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(crossover, "DISTANCES", short)
+        rows = [row for task in tasks for row in crossover.solve(task)]
+        yield rows, crossover._reaches(rows, ("224G",)), crossover._best(rows, ("224G",))
+
+
+def test_copper_wins_energy_wherever_it_reaches(map_rows):
+    rows, reaches, best = map_rows
+    closing = {r["distance_m"] for r in rows if r["technology"] == "passive copper" and r["closes"]}
+    assert 1.0 in closing
+    assert 500.0 not in closing
+    for r in best:
+        if r["distance_m"] in closing:
+            assert "passive" in r["technology"]
+        else:
+            assert "passive" not in r["technology"]
+    assert next(r for r in reaches if r["technology"] == "passive copper")["outcome"] == "found"
+    assert all(r["latency_ns"] > 0 for r in rows)
+
+
+def test_the_map_is_drawn(map_rows, tmp_path):
+    _, reaches, best = map_rows
+    crossover._draw(reaches, best, ("224G",)).savefig(tmp_path / "map.png")
+    assert (tmp_path / "map.png").stat().st_size > 10_000
+    assert any("wins energy" in note for note in crossover._notes(reaches, best))
+
+
+def test_points_of_the_study():
+    row = optics.solve(optics.Task(sweep="host", rate="112G", architecture="LPO", host_loss_db=4.0))
+    assert row["outcome"] == "ok"
+    assert row["error_ratio"] < 2.4e-4
+    stage = optics.solve(optics.Task(sweep="stages", rate="224G", architecture="FFE, 5 taps", bandwidths=(70.0, 70.0)))
+    assert stage["oma_dbm"] == pytest.approx(-9.0, abs=0.1)
+    sweeps = {t.sweep for t in optics.tasks(("112G",))}
+    assert sweeps == set(optics._SWEEPS)
+
+
+def capture(folder):
+    """A file with an ideal waveform."""
+    rng = np.random.default_rng(3)
+    symbols = rng.integers(4, size=1024)
+    symbols[100:107], symbols[200:206] = 3, 0
+    power = np.repeat(1e-3 * (1 + 0.5 * np.array([-1, -1 / 3, 1 / 3, 1])[symbols]), 8)
+    path = folder / "ideal.npz"
+    np.savez(path, waveform_w=power, symbols=symbols)
+    return path
+
+
+def test_tdecq_command(tmp_path):
+    path = capture(tmp_path)
+    done = CliRunner().invoke(commands, ["tdecq", str(path), "--baud", "53.125", "--json"])
+    assert done.exit_code == 0, done.output
+    record = json.loads(done.output)
+    assert record["tdecq_db"] == pytest.approx(0.34, abs=0.1)
+    answer = tdecq_study.run(path, symbol_rate=53.125e9, interface="400G-DR4")
+    assert answer.tables["tdecq"][0]["verdict"] == "complies"
+    assert {p.name for p in answer.write(tmp_path / "out")} >= {"tdecq.png", "tdecq.csv"}
+
+
+def test_commands_exist():
+    names = {c.callback.__name__ for c in commands.registered_commands}
+    assert names == {"tdecq", "optics", "crossover"}
+
+
+GOOD = {"name": "x", "title": "x", "transmit": "linear", "receive": "linear", "energy": Figure(value=1.0, source="estimate"),
+        "latency": Figure(value=1.0, source="estimate")}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("cls", "good", "field", "value"),
+    [
+        (Architecture, GOOD, "transmit", "half"), (Architecture, GOOD, "receive", ""), (Architecture, GOOD, "equalized", 1),
+        (Architecture, GOOD, "host_loss_db", -1.0), (Architecture, GOOD, "extra_loss_db", -1.0), (Architecture, GOOD, "energy", 5),
+        (Architecture, GOOD, "latency", 5), (Figure, {"value": 1.0, "source": "x"}, "value", -1.0),
+        (Figure, {"value": 1.0, "source": "x"}, "source", ""), (Lane, {"symbol_rate": 1e11}, "symbol_rate", 53.0),
+        (Lane, {"symbol_rate": 1e11}, "bit_error_ratio", 0.5), (Lane, {"symbol_rate": 1e11}, "host_tx", Receiver()),
+        (Lane, {"symbol_rate": 1e11}, "host_noise_db", 3.0), (Lane, {"symbol_rate": 1e11}, "noise_density", 1.0),
+        (Lane, {"symbol_rate": 1e11}, "host_taps", 0), (Lane, {"symbol_rate": 1e11}, "module_rx", Transmitter(amplitude=1.0)),
+        (OpticalLane, {"rate": "56G"}, "rate", "57G"), (OpticalLane, {"rate": "56G"}, "wavelength", 1.0),
+        (OpticalLane, {"rate": "56G"}, "bandwidth", 0.0),
+    ],
+)  # fmt: skip
+def test_wrong_values_are_named(cls, good, field, value):
+    with pytest.raises(ValueError, match=field):
+        cls(**{**good, field: value})
+    assert Mmse()
