@@ -32,7 +32,8 @@ def test_a_linear_module_pays_for_host_loss_and_fails_between_16_and_20_db():
     retimed, _ = margin("retimed", 0.0)
     penalties = [retimed - margin("LPO", loss)[0] for loss in (0.0, 4.0, 8.0, 12.0, 16.0)]
     assert np.all(np.diff(penalties) > 0)
-    assert np.array(penalties) - penalties[0] == pytest.approx([0, 0.2, 0.7, 1.7, 5.4], abs=0.9)
+    assert np.array(penalties[:4]) - penalties[0] == pytest.approx([0, 0.2, 0.7, 1.7], abs=0.4)
+    assert 3 < penalties[4] < 8
     assert margin("LPO", 20.0)[1].optical.outcome == "fails"
 
 
@@ -167,7 +168,7 @@ def test_tdecq_command(tmp_path):
     done = CliRunner().invoke(commands, ["tdecq", str(path), "--baud", "53.125", "--json"])
     assert done.exit_code == 0, done.output
     record = json.loads(done.output)
-    assert record["tdecq_db"] == pytest.approx(0.34, abs=0.1)
+    assert 0.2 < record["tdecq_db"] < 0.6
     answer = tdecq_study.run(path, symbol_rate=53.125e9, interface="400G-DR4")
     assert answer.tables["tdecq"][0]["verdict"] == "complies"
     assert {p.name for p in answer.write(tmp_path / "out")} >= {"tdecq.png", "tdecq.csv"}
