@@ -24,11 +24,10 @@ class Taps:
 
     def equalize(self, h: np.ndarray) -> np.ndarray:
         """Periodic convolution of a pulse with the feed-forward taps along the last axis; the same length and position."""
-        w = np.asarray(self.feed_forward)
-        spectrum = np.fft.rfft(h, axis=-1)
-        k = np.arange(spectrum.shape[-1])
         n = h.shape[-1]
-        return np.fft.irfft(spectrum * transfer(w, self.n_precursors, k / n), n, axis=-1)
+        taps = np.zeros(n)
+        np.add.at(taps, (np.arange(len(self.feed_forward)) - self.n_precursors) % n, self.feed_forward)
+        return np.fft.irfft(np.fft.rfft(h, axis=-1) * np.fft.rfft(taps), n, axis=-1)
 
     def variance(self, autocovariance: np.ndarray) -> float:
         """Variance behind the feed-forward taps of noise with the given autocovariance at lags 0, 1, 2, ... symbols."""

@@ -51,6 +51,7 @@ class OperatingPoint:
     variances: dict[str, float]
     pulse: PulseResponse
     residual: np.ndarray
+    crosstalk: tuple[np.ndarray, ...]
     locks: bool
 
     @property
@@ -141,9 +142,13 @@ def operating_point(link: Link, like: OperatingPoint | None = None) -> Operating
     base = spectra(link)
     gain, low_gain = _best_gains(link, base, like)
     sp = base if link.rx.ctle is None else base.filtered(link.rx.ctle.transfer(base.f, gain, low_gain))
-    coarse = phases(link, sp, FINE)
-    recovered = _recovered_phase(link, coarse)
-    offset = _best_phase(link, coarse)[0] / FINE if recovered is None else recovered
+    # The best of the phases shows in the shorter window already; a clock is asked with the whole pulse.
+    recovered = (
+        None
+        if isinstance(link.rx.clock, IdealClock) and link.rx.clock.phase_ui is None
+        else _recovered_phase(link, phases(link, sp, FINE))
+    )
+    offset = _best_phase(link, phases(link, sp.thinned(THIN), FINE))[0] / FINE if recovered is None else recovered
     ph = phases(link, sp, LEAST, shift=offset / link.symbol_rate)
     locks = recovered is not None or isinstance(link.rx.clock, IdealClock)
     return _settle(link, sp, ph, offset, gain, low_gain, locks)
@@ -155,8 +160,9 @@ def _settle(link: Link, sp: Spectra, ph: Phases, offset: float, gain: float, low
     h = ph.h[0]
     main = int(np.argmax(np.abs(h)))
     noise = {cause: np.atleast_2d(r)[0] for cause, r in ph.noise.items()}
-    if sp.aggressors:
-        noise["crosstalk"] = _crosstalk(link, sp, offset)
+    rows = aggressor_cursors(link, sp, offset)
+    if rows:
+        noise["crosstalk"] = _crosstalk(link, rows)
     total = np.zeros(sp.window) + sum(noise.values())
     full_scale = None
     if link.rx.converter is not None:
@@ -189,6 +195,7 @@ def _settle(link: Link, sp: Spectra, ph: Phases, offset: float, gain: float, low
         variances=variances,
         pulse=pulse,
         residual=residual,
+        crosstalk=tuple(rows),
         locks=locks,
     )
 
@@ -212,13 +219,12 @@ def _best_gains(link: Link, base: Spectra, like: OperatingPoint | None) -> tuple
     if like is not None and like.gain_db in gains and like.low_gain_db in lows:
         here, step = (gains.index(like.gain_db), lows.index(like.low_gain_db)), 1
     while True:
-        around = [
-            (i, j)
-            for i in (here[0] - step, here[0], here[0] + step)
-            for j in (here[1] - 1, here[1], here[1] + 1)
-            if 0 <= i < len(gains) and 0 <= j < len(lows)
-        ]
-        best = min(around, key=lambda at: error(*at))
+        # Along the grid first, and only where that leads nowhere across it: a step across is rarely the better one.
+        for moves in (((0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)), ((0, 0), (-1, -1), (-1, 1), (1, -1), (1, 1))):
+            around = [(here[0] + step * a, here[1] + b) for a, b in moves]
+            best = min(((i, j) for i, j in around if 0 <= i < len(gains) and 0 <= j < len(lows)), key=lambda at: error(*at))
+            if error(*best) < error(*here):
+                break
         if error(*best) < error(*here):
             here = best
         elif step > 1:
@@ -242,7 +248,9 @@ def _best_phase(link: Link, ph: Phases) -> tuple[int, float]:
             signal = at_converter(link, ph.h[best], quiet[best])
             total[:, 0] = quiet + converter.noise_variance(converter.full_scale(signal, exact=False))
         errors = link.rx.equalizer.errors(ph.h, mains, total, mean_square)
-        best = int(np.argmin(errors))
+        before, best = best, int(np.argmin(errors))
+        if best == before:
+            break
     return best, float(errors[best])
 
 
@@ -273,10 +281,10 @@ def interference(link: Link, cursors: np.ndarray, variance: float) -> Interferen
     return Interference(cursors=ordered[small:][::-1], levels=constellation.array, sigma=math.sqrt(variance + rest))
 
 
-def _crosstalk(link: Link, sp: Spectra, offset: float) -> np.ndarray:
+def _crosstalk(link: Link, rows: list[np.ndarray]) -> np.ndarray:
     """Autocovariance [V^2] of the aggressors at their own phases: as given, or the phase of largest variance (93A-33)."""
-    total = np.zeros(sp.window)
-    for row, aggressor in zip(aggressor_cursors(link, sp, offset), link.aggressors, strict=True):
+    total = np.zeros(rows[0].size)
+    for row, aggressor in zip(rows, link.aggressors, strict=True):
         total += aggressor.tx.constellation.mean_square * autocorrelation(row)
     return total
 
@@ -284,11 +292,12 @@ def _crosstalk(link: Link, sp: Spectra, offset: float) -> np.ndarray:
 def aggressor_cursors(link: Link, sp: Spectra, offset: float) -> list[np.ndarray]:
     """Samples [V] of each aggressor's pulse at the victim's sampling instants, each of shape (window,)."""
     rows = []
-    for aggressor, spectrum in zip(link.aggressors, sp.aggressors, strict=True):
-        table = sp.response(spectrum, FINE, offset / link.symbol_rate).phases()
+    thin = sp.thinned(THIN)
+    for aggressor, spectrum, short in zip(link.aggressors, sp.aggressors, thin.aggressors, strict=True):
         if aggressor.phase_ui is None:
-            rows.append(table[int(np.argmax(np.sum(table**2, axis=1)))])
+            table = thin.response(short, FINE, offset / link.symbol_rate).phases()
+            shift = (offset + int(np.argmax(np.sum(table**2, axis=1))) / FINE) / link.symbol_rate
         else:
             shift = (offset - aggressor.phase_ui) / link.symbol_rate
-            rows.append(sp.response(spectrum, LEAST, shift).phases()[0])
+        rows.append(sp.response(spectrum, LEAST, shift).phases()[0])
     return rows

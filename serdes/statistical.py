@@ -15,7 +15,6 @@ from serdes.link import Link
 from serdes.operating_point import (
     OperatingPoint,
     Phases,
-    aggressor_cursors,
     interference,
     operating_point,
     phases,
@@ -113,8 +112,7 @@ def at_slicer(point: OperatingPoint) -> Interference:
     """
     link, taps = point.link, point.taps
     cursors = [point.residual]
-    rows = aggressor_cursors(link, point.spectra, point.offset_ui)
-    for row, aggressor in zip(rows, link.aggressors, strict=True):
+    for row, aggressor in zip(point.crosstalk, link.aggressors, strict=True):
         scale = math.sqrt(aggressor.tx.constellation.mean_square / link.tx.constellation.mean_square)
         cursors.append(scale * taps.equalize(row))
     bounded = bounded_jitter(point)
