@@ -67,6 +67,11 @@ class Source(ABC):
     def extremes(self) -> tuple[float, float]:
         """Lowest and highest power [W]."""
 
+    @property
+    def filtered(self) -> bool:
+        """Whether `response` is other than 1."""
+        return bool(np.any(self.response(np.array([1e9, 1e12])) != 1))
+
     def slope(self, v: float = 0.0) -> float:
         """dP/dv [W/V] at drive ``v``."""
         return self._derivatives(v)[0]

@@ -63,7 +63,7 @@ class OpticalPath(Stage):
     def transfer(self, f: np.ndarray) -> np.ndarray:
         """Small-signal response about the bias [W/V], complex, shape of ``f`` [Hz]."""
         f = np.asarray(f, float)
-        response = self.gain * self.source.slope() * self.source.response(f) * np.exp(-2j * np.pi * f * TRANSIT)
+        response = self.gain * self.source.slope() * self.source.response(f) * np.exp(-2j * np.pi * f * self._transit)
         wavelength = self.source.laser.wavelength
         if isinstance(self.fiber, SingleModeFiber):
             response = (
@@ -90,6 +90,11 @@ class OpticalPath(Stage):
         return (self,)
 
     @property
+    def _transit(self) -> float:
+        """Delay [s] of the source's filter; none where there is no filter."""
+        return TRANSIT if self.source.filtered else 0.0
+
+    @property
     def _on_field(self) -> bool:
         """Whether the phase of the light matters on the way."""
         return self.multipath is not None or self._dispersive
@@ -102,12 +107,13 @@ class OpticalPath(Stage):
         """State before the first sample: the light at its bias power. ``ValueError`` where randomness needs an ``rng``."""
         source, wavelength = self.source, self.source.laser.wavelength
         state: dict[str, Any] = {"dt": grid.dt}
-        delay = np.exp(-2j * np.pi * grid.f * TRANSIT)
+        delay = np.exp(-2j * np.pi * grid.f * self._transit)
         if isinstance(source, Vcsel):
             electrical, state["laser"] = source.parasitic_transfer(grid.f), source.rest()
         else:
             electrical = source.response(grid.f)
-        state["drive"] = convolution.fir_start(compact_taps(electrical * delay, grid, type(source).__name__))
+        taps = compact_taps(electrical * delay, grid, type(source).__name__) if source.filtered else np.ones(1)
+        state["drive"] = convolution.fir_start(taps)
         random = self._on_field and source.laser.linewidth > 0
         if (random or self.multipath) and rng is None:
             raise ValueError("OpticalPath.start needs an rng (numpy.random.Generator): phases are random")

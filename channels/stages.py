@@ -12,7 +12,7 @@ from channels.channel import Channel
 from dsp import check, convolution, filters, streams
 from dsp.grid import Grid
 
-TRANSIT = 1e-10
+TRANSIT = 6e-11
 """Delay [s] of an amplifier: room for the part of a band-limited response that rings before its time."""
 SHAPES = ("bessel4", "butterworth4", "gaussian", "two-pole")
 _LOST = 1e-3
@@ -77,7 +77,7 @@ class Amplifier(Stage):
     ``gain`` [output per input unit]; ``bandwidth`` [Hz], None for none: the 3 dB point, or for "two-pole" the natural frequency
     of 1 / (1 + s/Q + s^2), which peaks for ``quality`` Q above 0.707. ``noise_density``: one-sided, white, at the input
     [V^2/Hz or A^2/Hz]. ``saturation`` [V]: the output is V_s tanh(v / V_s), behind the filter; None for none.
-    Its delay is `TRANSIT` beside that of the filter.
+    With a bandwidth its delay is `TRANSIT` beside that of the filter.
     """
 
     gain: float = 1.0
@@ -100,9 +100,9 @@ class Amplifier(Stage):
     def transfer(self, f: np.ndarray) -> np.ndarray:
         """Small-signal response about 0 [output per input unit], complex, shape of ``f`` [Hz]."""
         f = np.asarray(f, float)
-        delayed = self.gain * np.exp(-2j * np.pi * f * TRANSIT)
         if self.bandwidth is None:
-            return delayed
+            return np.full(f.shape, self.gain, complex)
+        delayed = self.gain * np.exp(-2j * np.pi * f * TRANSIT)
         if self.shape == "two-pole":
             s = 1j * f / self.bandwidth
             return delayed / (1 + s / self.quality + s**2)
@@ -132,7 +132,8 @@ class Amplifier(Stage):
 
     def start(self, grid: Grid, rng: np.random.Generator | None) -> Any:
         """State before the first sample; ``ValueError`` where it makes noise and got no ``rng``."""
-        taps = compact_taps(self.transfer(grid.f), grid, type(self).__name__)
+        flat = self.bandwidth is None
+        taps = np.array([self.gain]) if flat else compact_taps(self.transfer(grid.f), grid, type(self).__name__)
         return convolution.fir_start(taps), noise_source(self, self.noise_density, grid, rng)
 
     def transmit(self, x: np.ndarray, state: Any) -> tuple[np.ndarray, Any]:
