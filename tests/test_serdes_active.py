@@ -30,14 +30,14 @@ def test_redriver_gain_and_peaking():
     [("gain_db", 99), ("peaking_db", -1), ("peak_frequency", 20), ("bandwidth", 40), ("noise_density", 1e-8)],
 )
 def test_redriver_refuses(field, value):
-    with pytest.raises(ValueError, match=f"Redriver.{field}"):
+    with pytest.raises(ValueError, match=rf"Redriver\.{field}"):
         replace(REDRIVER, **{field: value})
 
 
 def test_retimed_link_refuses_what_is_no_link():
     link = setup("112G").link(1.0)
     for bad in ((), [link], (link, "host")):
-        with pytest.raises(ValueError, match="RetimedLink.segments"):
+        with pytest.raises(ValueError, match=r"RetimedLink\.segments"):
             RetimedLink(segments=bad)
     assert RetimedLink(segments=(link,)).vary({"segments.0.tx.amplitude": 0.5}).segments[0].tx.amplitude == 0.5
 
@@ -75,7 +75,8 @@ def test_active_cables_go_further_the_retimed_one_most(rate):
     s = setup(rate)
     hosts = ("HN", "HH") if s.has_host_classes else None
     passive, redriven, retimed = (
-        reach(lambda x, make=make: make(x, 26, hosts), s.target(), BRACKET, 0.02).length for make in (s.link, s.redriven, s.retimed)
+        reach(lambda x, make=make: make(x, 26, hosts), s.target(), BRACKET, 0.02).length
+        for make in (s.link, s.redriven, s.retimed)
     )
     assert passive < redriven < retimed
 

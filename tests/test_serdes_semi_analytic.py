@@ -171,16 +171,14 @@ def test_a_peer_with_its_own_equaliser(baud, power, fiber, snr_db):
     held = np.repeat(levels[sent], m)
     y, _ = link.channel.transmit(0.5 * held, link.channel.start(waveform.memory(link.channel, link.symbol_rate, m), rng))
     late = int(np.argmax(np.fft.irfft(np.fft.rfft(y) * np.conj(np.fft.rfft(held)), y.size)))
-    y = np.roll(y, -late - m // 2)
-    # the peer samples where the variance is largest
-    y = np.roll(y, -max(range(-2, 3), key=lambda k: np.var(np.roll(y, -k)[::m])))
-    x = y[:: m // 2]
-    x = np.concatenate((x[-10:], x, x[:12])) / np.std(x)
     scale = np.sqrt(link.tx.constellation.mean_square)
-    z = _lms(x, levels[sent] / scale, levels / scale, 1e-3, 20_000, np.eye(21)[10].copy())
-    use = slice(5000, n - 5000)
-    error = z[use] - levels[sent][use] / scale
-    assert -10 * np.log10(np.mean(error**2)) == pytest.approx(snr_db, abs=0.5)
+    wanted, use, found = levels[sent] / scale, slice(5000, n - 5000), []
+    for phase in range(-1, 3):  # of a peer that looks for its sampling phase, the best one
+        x = np.roll(y, -late - m // 2 - phase)[:: m // 2]
+        x = np.concatenate((x[-10:], x, x[:12])) / np.std(x)
+        z = _lms(x, wanted, levels / scale, 1e-3, 20_000, np.eye(21)[10].copy())
+        found.append(-10 * np.log10(np.mean((z[use] - wanted[use]) ** 2)))
+    assert max(found) == pytest.approx(snr_db, abs=0.5)
 
 
 def beaten(tx, rx, lower_db):
@@ -203,7 +201,9 @@ def test_sequence_detection_gains_half_a_decibel_at_38_and_45_ghz():
 
 
 def test_gain_as_a_number():
-    found = sequence_gain(lane(106.25, 38, 45), 2.4e-4, SemiAnalytic(n_symbols=16384, taps_per_symbol=2), np.random.default_rng(1), 1)
+    found = sequence_gain(
+        lane(106.25, 38, 45), 2.4e-4, SemiAnalytic(n_symbols=16384, taps_per_symbol=2), np.random.default_rng(1), 1
+    )
     assert 0.3 < found.gain_db < 0.8
     assert found.memory == pytest.approx(0.36, abs=0.03)
 
