@@ -111,6 +111,17 @@ class Waveform:
         }
 
 
+def outer_powers(average: float, extinction_db: float) -> tuple[float, float]:
+    """(P0, P3) [W] of even levels with ``average`` [W] and outer extinction: P_avg = OMA/2 (ER + 1)/(ER - 1).
+
+    OMA is their difference.
+    """
+    check.positive("outer_powers", "average", average, "W")
+    check.positive("outer_powers", "extinction_db", extinction_db, "dB")
+    ratio = 10 ** (extinction_db / 10)
+    return 2 * average / (ratio + 1), 2 * average * ratio / (ratio + 1)
+
+
 def _runs(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Starts and lengths of the runs of True in a periodic sequence."""
     if np.all(mask):

@@ -8,7 +8,8 @@ import pytest
 
 from dsp import filters, kernels, sequences
 from dsp.constellation import pam
-from serdes.optical_waveform import FINE, Waveform, aligned, read
+from dsp.units import dbm, from_dbm
+from serdes.optical_waveform import FINE, Waveform, aligned, outer_powers, read
 from serdes.pmd import CODES, Pmd, names, pmd
 from serdes.tdecq import DRAFT_BS, HALF_BAUD, Reference, tdecq
 
@@ -115,6 +116,16 @@ def test_outer_levels_of_an_ideal_waveform():
     assert 10 * np.log10(high / low) == pytest.approx(5, abs=0.05)
     assert waveform.average == pytest.approx(1e-3, rel=0.02)
     assert waveform.level_mismatch == pytest.approx(1, abs=0.02)
+
+
+def test_outer_powers_of_average_and_extinction(cases_dir):
+    """D38: decibels of power are 10 log10, once."""
+    given = json.loads((cases_dir / "com_and_optical_unit_conversions.json").read_text(encoding="utf-8"))["optical"]
+    low, high = outer_powers(float(from_dbm(given["average_power_dBm"])), given["outer_extinction_ratio_dB"])
+    assert [low, high] == pytest.approx([0.7398616482684695e-3, 2.0852134409770393e-3], rel=1e-8)
+    assert float(dbm(high - low)) == pytest.approx(1.28835861777177, rel=1e-8)
+    with pytest.raises(ValueError, match="extinction_db"):
+        outer_powers(1e-3, 0.0)
 
 
 @pytest.mark.parametrize("samples_per_ui", [16, 7.3, 3.5])

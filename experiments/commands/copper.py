@@ -26,6 +26,9 @@ def reach(
         int, typer.Option(help="With --sensitivity: sets of tolerances to draw for percentiles of the reach.")
     ] = 0,
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 1,
+    com: Annotated[
+        bool, typer.Option("--com", help="Also where COM of P802.3dj falls to 3 dB, by host pair: a minute more.")
+    ] = False,
     out: Out = Path("out/reach"),
 ) -> None:
     """Reach of passive twinax by lane rate, gauge and host, beside the tiers of a cluster."""
@@ -36,6 +39,13 @@ def reach(
 
     with progress("reach") as report:
         answer = study.run(rate, tuple(gauge) if gauge else study.GAUGES, margin, report)
+    if com:
+        from experiments import com_lines
+
+        with progress("COM") as report:
+            answer = study.with_com(
+                answer, com_lines.run(study.HOST_PAIRS, tuple(gauge) if gauge else study.GAUGES[:1], report)
+            )
     columns = {
         "lane": "lane", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
         "accepted_m": "accepted", "shipped_m": "shipped", "loss_at_nyquist_db": "loss dB", "binding_cause": "most error",
@@ -57,6 +67,15 @@ def reach(
     }
     first = min(r["gauge_awg"] for r in answer.tables["definitions"])
     show([r for r in answer.tables["definitions"] if r["gauge_awg"] == first], effects, f"What the reach rests on, {first} AWG")
+    if com:
+        lines = {
+            "hosts": "hosts",
+            "gauge_awg": "AWG",
+            "detector": "detector",
+            "reach_m": "COM = 3 dB at m",
+            "study_m": "this study m",
+        }
+        show(answer.tables["com"], lines, "Reach by COM of P802.3dj, 200G, beside the reach by error ratio")
     show(answer.tables["tiers"], {k: k for k in ("tier", "medium", "distance", "bandwidth", "basis")}, "Tiers")
     finish(answer, out)
 

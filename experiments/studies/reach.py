@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -207,6 +207,50 @@ def run(
         figures={"reach": lambda: _draw(solved, margin_db), "reach_bars": lambda: _draw_bars(rows, active)},
         notes=_notes(solved),
     )
+
+
+def with_com(answer: Answer, lines: Sequence[dict[str, Any]]) -> Answer:
+    """``answer`` with a table and a figure of where COM falls to its limit, beside the reach by error ratio."""
+    by = {(r["hosts"], r["gauge_awg"]): r["reach_m"] for r in answer.tables["reach"]}
+    rows = [
+        {**{k: v for k, v in line.items() if k != "curve"}, "study_m": by.get((line["hosts"], line["gauge_awg"]))}
+        for line in lines
+    ]
+    return replace(
+        answer,
+        tables={**answer.tables, "com": rows},
+        figures={**answer.figures, "reach_com": lambda: _draw_com(lines, by)},
+        notes=[
+            *answer.notes,
+            "COM uses the receiver of P802.3dj D3.3: floating taps, one feedback tap, with MLSD where named.",
+        ],
+    )
+
+
+def _draw_com(lines: Sequence[dict[str, Any]], by: Mapping[tuple[str, int], float]) -> Figure:
+    """COM against length by host pair, with both detectors, and the reach by error ratio as a mark."""
+    from serdes import plot
+
+    with plot.figure(9.5, 5.2) as (fig, ax):
+        pairs = list(dict.fromkeys((line["hosts"], line["gauge_awg"]) for line in lines))
+        for k, (hosts, gauge) in enumerate(pairs):
+            curve = next(line["curve"] for line in lines if (line["hosts"], line["gauge_awg"]) == (hosts, gauge))
+            x = [p["length_m"] for p in curve]
+            ax.plot(x, [p["com_dfe_db"] for p in curve], "-", color=plot.COLOURS[k % 8], label=f"{hosts}, {gauge} AWG, DFE")
+            ax.plot(
+                x, [p["com_mlsd_db"] for p in curve], "--", color=plot.COLOURS[k % 8], label=f"{hosts}, {gauge} AWG, with MLSD"
+            )
+            if (hosts, gauge) in by:
+                ax.plot(by[hosts, gauge], lines[0]["com_limit_db"], "D", color=plot.COLOURS[k % 8])
+        ax.axhline(lines[0]["com_limit_db"], color="0.3", linewidth=1)
+        ax.set(
+            xlabel="cable length [m]",
+            ylabel="COM [dB]",
+            title="COM of 200G PAM4 cables (diamonds: reach by error ratio)",
+            ylim=(-2, 8),
+        )
+        ax.legend(ncols=2)
+        return fig
 
 
 def _effects(solved: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
