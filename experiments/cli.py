@@ -6,10 +6,10 @@ import sys
 
 import typer
 
-from experiments.commands import cluster, coherent, com, copper, files, jitter, sweep, validate
+from experiments.commands import cluster, coherent, com, copper, files, jitter, optics, sweep, validate
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for group in (copper, files, jitter, com, coherent, cluster, sweep, validate):
+for group in (copper, files, jitter, com, optics, coherent, cluster, sweep, validate):
     app.add_typer(group.commands)
 
 
