@@ -6,6 +6,7 @@ import pytest
 from channels import cache
 from dsp.constellation import pam
 from dsp.distribution import Interference, eye_density
+from dsp.noise import Jitter
 from serdes.operating_point import operating_point
 from serdes.setups import setup
 from serdes.statistical import Statistical, statistical_eye
@@ -30,6 +31,13 @@ def test_eye_density_300_cursors_64_phases_2000_bins(benchmark):
 def test_statistical_eye_of_a_link(benchmark, point):
     """The same from an operating point to the four conditional densities, crosstalk and jitter included."""
     benchmark(statistical_eye, point)
+
+
+def test_statistical_eye_of_a_quiet_link(benchmark):
+    """Through path and thermal noise, even levels: 300 cursors, 64 phases, 2000 bins."""
+    quiet = setup("224G").link(1.0, 26, ("HN", "HH"), crosstalk=False)
+    quiet = quiet.vary({"tx.constellation": pam(4), "tx.jitter": Jitter(), "tx.snr_db": None, "rx.converter": None})
+    benchmark(statistical_eye, operating_point(quiet))
 
 
 def test_one_tail_300_cursors(benchmark):

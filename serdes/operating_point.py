@@ -99,13 +99,11 @@ def with_transmit_taps(h: np.ndarray, link: Link) -> np.ndarray:
 class Phases:
     """Responses at all phases of a unit interval, rows phases, columns whole symbols; and the noise they bring.
 
-    ``h`` [V]: pulse with transmit taps; ``bare`` [V]: without; ``edge`` [V per UI]; ``noise``: by cause, autocovariance [V^2]
-    of shape (window,) or, where the phase matters, (n_phases, window).
+    ``h`` [V]: pulse with transmit taps; ``noise``: by cause, autocovariance [V^2] of shape (window,) or, where the phase
+    matters, (n_phases, window).
     """
 
     h: np.ndarray
-    bare: np.ndarray
-    edge: np.ndarray
     noise: dict[str, np.ndarray]
 
     def total_noise(self) -> np.ndarray:
@@ -117,19 +115,20 @@ def phases(link: Link, sp: Spectra, samples_per_symbol: int, shift: float = 0.0)
     """Responses and noise of filtered spectra at ``samples_per_symbol`` phases, the first at ``shift`` [s] into the window."""
     mean_square = link.tx.constellation.mean_square
     bare = sp.response(sp.pulse, samples_per_symbol, shift).phases()
-    edge = sp.response(sp.edge, samples_per_symbol, shift).phases()
     h = with_transmit_taps(bare, link)
     noise = {"thermal": sp.noise_autocovariance()}
     if sp.aggressors:
         noise["crosstalk"] = sp.crosstalk_autocovariance([a.tx.constellation.mean_square for a in link.aggressors])
     if link.tx.snr_db is not None:
         noise["Tx noise"] = 10 ** (-link.tx.snr_db / 10) * autocorrelation(bare)
+    if link.tx.jitter.variance_ui2 or link.rx.jitter.variance_ui2:  # [V per UI]
+        edge = sp.response(sp.edge, samples_per_symbol, shift).phases()
     if link.tx.jitter.variance_ui2:
         noise["Tx jitter"] = edge_jitter_autocovariance(edge, link.tx.jitter, mean_square, link.tx.ffe.feed_forward)
     if link.rx.jitter.variance_ui2:
         slope = with_transmit_taps(edge - np.roll(edge, 1, axis=1), link)
         noise["Rx jitter"] = sampling_jitter_autocovariance(slope, link.rx.jitter, mean_square)
-    return Phases(h=h, bare=bare, edge=edge, noise=noise)
+    return Phases(h=h, noise=noise)
 
 
 def operating_point(link: Link, like: OperatingPoint | None = None) -> OperatingPoint:

@@ -189,17 +189,22 @@ def _voltage_axis(main: np.ndarray, cursors: np.ndarray, sigma2: np.ndarray, n_b
 
 
 def _about_levels(about: np.ndarray, centre: np.ndarray, voltage: np.ndarray) -> np.ndarray:
-    """Densities (n_phases, n_bins) about 0 moved to ``centre`` (L, n_phases): (L, n_phases, n_bins), rows summing to 1."""
+    """Densities (n_phases, n_bins) about 0 moved to ``centre`` (L, n_phases): (L, n_phases, n_bins), rows summing to 1.
+
+    Levels, axis and densities are symmetric about 0, so the upper half of the levels mirrors the lower one.
+    """
     from scipy import fft
 
+    lower = (len(centre) + 1) // 2
     step = voltage[1] - voltage[0]
     n = fft.next_fast_len(2 * voltage.size, real=True)
     spectrum = fft.rfft(about, n, axis=1)
-    moved = spectrum[None] * _turns(-2 * np.pi / n * centre / step, spectrum.shape[1])
+    moved = _turns(-2 * np.pi / n * centre[:lower] / step, spectrum.shape[1])
+    moved *= spectrum
     rows = fft.irfft(moved, n, axis=2, overwrite_x=True)[..., : voltage.size]
     np.maximum(rows, 0, out=rows)
     rows /= np.maximum(rows.sum(axis=2, keepdims=True), 1e-300)
-    return rows
+    return np.concatenate([rows, rows[: len(centre) - lower][::-1, :, ::-1]])
 
 
 def _turns(angle: np.ndarray, n: int) -> np.ndarray:
