@@ -1,4 +1,4 @@
-"""The task force's workbooks: .xlsx, strict or transitional Office Open XML, by the standard library alone."""
+"""The task force's workbooks: .xlsx, strict or transitional, by the standard library alone; .xls by xlrd, an optional extra."""
 
 from __future__ import annotations
 
@@ -14,19 +14,17 @@ from serdes.com_sheet import Sheet
 
 
 def read_workbook(path: str | Path) -> Sheet:
-    """The parameter set of a task-force workbook (.xlsx, transitional or strict Office Open XML).
+    """The parameter set of a task-force workbook: .xlsx, transitional or strict Office Open XML, or binary .xls.
 
-    Raises ValueError that names the file and what is wrong; .xls is refused: save it as .xlsx.
+    Raises ValueError that names the file and what is wrong.
     """
     path = Path(path)
-    if path.suffix.lower() == ".xls":
-        raise ValueError(f"{path}: the old binary .xls is not read; save it as .xlsx")
     return from_keywords(workbook_keywords(path), path.stem)
 
 
 def workbook_keywords(path: str | Path) -> dict[str, Any]:
     """Every known keyword in the workbook with the cell to its right."""
-    rows = _cells(Path(path))
+    rows = _binary_cells(Path(path)) if Path(path).suffix.lower() == ".xls" else _cells(Path(path))
     found: dict[str, Any] = {}
     for row in rows.values():
         for column, text in sorted(row.items()):
@@ -46,6 +44,21 @@ def workbook_keywords(path: str | Path) -> dict[str, Any]:
 
 def _tag(node: ElementTree.Element) -> str:
     return node.tag.rpartition("}")[2]
+
+
+def _binary_cells(path: Path) -> dict[int, dict[int, Any]]:
+    """Cells of a binary .xls, the sheet as in `_cells`."""
+    try:
+        import xlrd
+    except ImportError as error:
+        raise ValueError(f"{path}: a binary .xls needs the package xlrd (pip install xlrd); or save it as .xlsx") from error
+    try:
+        book = xlrd.open_workbook(str(path))
+        names = book.sheet_names()
+        sheet = book.sheet_by_name("COM_Settings") if "COM_Settings" in names else book.sheet_by_index(0)
+    except (xlrd.XLRDError, OSError, AssertionError, IndexError) as error:
+        raise ValueError(f"{path}: not a workbook: {error}") from error
+    return {i: {j: v for j, v in enumerate(sheet.row_values(i)) if v != ""} for i in range(sheet.nrows)}
 
 
 def _cells(path: Path) -> dict[int, dict[int, Any]]:

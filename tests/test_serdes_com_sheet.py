@@ -1,5 +1,6 @@
 """Parameter sets of COM: every field refuses a wrong value, TOML and workbooks say what they say."""
 
+import sys
 import zipfile
 from dataclasses import fields, replace
 
@@ -239,9 +240,32 @@ def test_workbooks_of_both_dialects(tmp_path, namespace, shared):
     assert replace(read_workbook(path), name="sheet") == from_keywords(KEYWORDS)
 
 
-def test_workbooks_that_cannot_be_read_say_why(tmp_path):
-    with pytest.raises(ValueError, match=r"save it as \.xlsx"):
+def test_binary_workbook(tmp_path):
+    pytest.importorskip("xlrd")
+    xlwt = pytest.importorskip("xlwt")
+    book = xlwt.Workbook()
+    book.add_sheet("Notes")
+    sheet = book.add_sheet("COM_Settings")
+    for k, (key, value) in enumerate(KEYWORDS.items()):
+        sheet.write(k, 1, key)
+        sheet.write(k, 2, value)
+    path = tmp_path / "kr.xls"
+    book.save(str(path))
+    assert replace(read_workbook(path), name="sheet") == from_keywords(KEYWORDS)
+    path.write_bytes(b"no workbook")
+    with pytest.raises(ValueError, match=r"kr\.xls: not a workbook"):
+        read_workbook(path)
+    with pytest.raises(ValueError, match="not a workbook"):
+        read_workbook(tmp_path / "absent.xls")
+
+
+def test_binary_workbook_without_its_reader(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xlrd", None)
+    with pytest.raises(ValueError, match=r"old\.xls: a binary \.xls needs the package xlrd"):
         read_workbook(tmp_path / "old.xls")
+
+
+def test_workbooks_that_cannot_be_read_say_why(tmp_path):
     bad = tmp_path / "bad.xlsx"
     bad.write_bytes(b"no zip")
     with pytest.raises(ValueError, match=r"bad\.xlsx: not a workbook"):
