@@ -25,7 +25,7 @@ def com(
     fext: Annotated[list[Path] | None, typer.Option(help="Far-end crosstalk file; may be repeated.")] = None,
     next_: Annotated[list[Path] | None, typer.Option("--next", help="Near-end crosstalk file; may be repeated.")] = None,
     standard: Annotated[
-        str, typer.Option(help="Parameter set: 802.3ck-kr, -cr, -c2c, -c2m, 802.3dj-kr, ...; or a .toml or .xlsx file.")
+        str, typer.Option(help="Parameter set: 802.3ck-kr, -cr, -c2c, -c2m, 802.3dj-kr, ...; or a .toml, .xlsx or .xls file.")
     ] = "802.3ck-kr",
     case: Annotated[list[str] | None, typer.Option(help="Test case by name; may be repeated; all by default.")] = None,
     ports: Annotated[
