@@ -131,10 +131,8 @@ def bound_reach(link_at: Callable[[float], Link], target: Target) -> float:
     return float(brentq(excess, *BRACKET, rtol=1e-3))
 
 
-def _row(task: Task, s: Setup, found: Reach, link: Link) -> dict[str, Any]:
-    point = found.point
-    loss = -float(db(link.channel.transfer(np.array([s.symbol_rate / 2])))[0])
-    shares = point.shares()
+def _found(task: Task, s: Setup, found: Reach) -> dict[str, Any]:
+    """What every row says, whatever the cable."""
     return {
         "lane": task.rate + ("" if s.verified else "*"),
         "rate": s.title,
@@ -145,12 +143,20 @@ def _row(task: Task, s: Setup, found: Reach, link: Link) -> dict[str, Any]:
         "outcome": found.outcome,
         "reason": found.reason,
         "binding_cause": found.binding,
+        "snr_db": round(found.point.snr_db, 2),
+        "margin_db": task.margin_db,
+    }
+
+
+def _row(task: Task, s: Setup, found: Reach, link: Link) -> dict[str, Any]:
+    loss = -float(db(link.channel.transfer(np.array([s.symbol_rate / 2])))[0])
+    shares = found.point.shares()
+    return {
+        **_found(task, s, found),
         "binding_share": round(shares.get(found.binding, 1.0), 3),
         "loss_at_nyquist_db": round(loss, 2),
         "nyquist_ghz": s.symbol_rate / 2 / GHz,
-        "snr_db": round(point.snr_db, 2),
         "required_snr_db": round(s.target(0).required_snr_db(link), 2),
-        "margin_db": task.margin_db,
         "error_ratio": s.error_ratio,
         "accepted_m": s.accepted_reach[1],
         "shipped_m": f"{s.shipped_reach[0]:g}-{s.shipped_reach[1]:g}",
@@ -163,17 +169,7 @@ def _active_row(task: Task, s: Setup, found: Reach) -> dict[str, Any]:
     return {
         "cable": task.kind,
         "what": ACTIVE[task.kind],
-        "lane": task.rate + ("" if s.verified else "*"),
-        "rate": s.title,
-        "symbol_rate_gbd": s.symbol_rate / GBd,
-        "hosts": "-".join(task.hosts) if task.hosts else "std",
-        "gauge_awg": task.gauge,
-        "reach_m": round(found.length, 3),
-        "outcome": found.outcome,
-        "reason": found.reason,
-        "binding_cause": found.binding,
-        "snr_db": round(found.point.snr_db, 2),
-        "margin_db": task.margin_db,
+        **_found(task, s, found),
         "shipped_m": SHIPPED_ACTIVE.get((task.kind, task.rate), ""),
         "basis": ", ".join(
             ["modelled", "ends and crosstalk are estimates"]
