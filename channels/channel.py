@@ -51,6 +51,10 @@ class LinearState:
     primed: bool = False
 
 
+States = tuple[tuple[Channel, Any], ...]
+"""Parts in the order of the signal's way, each with where it stands."""
+
+
 class LinearChannel(Channel):
     """A channel that is linear and does not change with time: `transfer` and `noise_psd` say everything.
 
@@ -61,6 +65,10 @@ class LinearChannel(Channel):
       and the part that rings before time zero appears at the end of the memory.
     - Noise is Gaussian, with the density of `noise_psd` up to half the sample rate, independent between leading axes.
     """
+
+    def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
+        """Zero [V^2/Hz], shape of ``f`` [Hz]: a channel that adds noise says so in its own."""
+        return np.zeros(np.shape(f))
 
     @final
     def start(self, grid: Grid, rng: np.random.Generator | None) -> LinearState:
@@ -118,19 +126,13 @@ class Cascade(Channel):
         """Sum of the parts' densities [V^2/Hz], each filtered by the parts behind it; shape of ``f`` [Hz]."""
         return _noise_of(self.parts, f, drive)
 
-    def start(self, grid: Grid, rng: np.random.Generator | None) -> tuple[tuple[Channel, Any], ...]:
+    def start(self, grid: Grid, rng: np.random.Generator | None) -> States:
         """State before the first sample. Neighbouring linear parts become one convolution."""
         return tuple((part, part.start(grid, rng)) for part in _fused(_flattened(self.parts)))
 
-    def transmit(
-        self, x: np.ndarray, state: tuple[tuple[Channel, Any], ...]
-    ) -> tuple[np.ndarray, tuple[tuple[Channel, Any], ...]]:
+    def transmit(self, x: np.ndarray, state: States) -> tuple[np.ndarray, States]:
         """Next block through all parts; see `Channel.transmit`."""
-        after = []
-        for part, before in state:
-            x, now = part.transmit(x, before)
-            after.append((part, now))
-        return x, tuple(after)
+        return transmit_all(x, state)
 
 
 @final
@@ -145,6 +147,15 @@ class _LinearRun(LinearChannel):
 
     def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:
         return _noise_of(self.parts, f, drive)
+
+
+def transmit_all(x: np.ndarray, state: States) -> tuple[np.ndarray, States]:
+    """Next block through the parts of ``state`` in their order; see `Channel.transmit`."""
+    after = []
+    for part, before in state:
+        x, now = part.transmit(x, before)
+        after.append((part, now))
+    return x, tuple(after)
 
 
 def impulse_response(channel: Channel, grid: Grid) -> np.ndarray:

@@ -236,7 +236,3 @@ class CopperChannel(LinearChannel):
         source, load = self.source_resistance, self.load_resistance
         # H21 does not depend on the reference; the source's own makes its reflection zero
         return h21(Chain(self.parts).s(f, 2 * source), 0.0, (load - source) / (load + source))
-
-    def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
-        """Zero [V^2/Hz]: copper adds nothing next to the receiver's input noise."""
-        return np.zeros(np.shape(f))

@@ -41,10 +41,6 @@ class FarEndCrosstalk(LinearChannel):
         f = np.asarray(f, float)
         return self.through.transfer(f) * (1j * from_db(-self.loss_db) / self.reference_frequency * f)
 
-    def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
-        """Zero [V^2/Hz]."""
-        return np.zeros(np.shape(f))
-
 
 @final
 @dataclass(frozen=True, kw_only=True)
@@ -85,10 +81,6 @@ class NearEndCrosstalk(LinearChannel):
             if parts:
                 coupling = coupling * Chain(parts).s(f, 2 * resistance)[1, 0]
         return coupling
-
-    def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
-        """Zero [V^2/Hz]."""
-        return np.zeros(np.shape(f))
 
 
 def _estimate(owner: object, reference_frequency: float, loss_db: float) -> None:

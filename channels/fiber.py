@@ -7,7 +7,7 @@ A fixed `lead` of it is kept, so that the components which arrive before the car
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -19,17 +19,42 @@ _GROUP_INDEX = 1.468
 _BAND = 400 * GHz
 """Distance from the carrier [Hz] up to which components keep their place in time."""
 _REST = 60 * ps
-_RANGE = (1260 * nm, 1675 * nm)
-_MULTIMODE_RANGE = (840 * nm, 953 * nm)
 
 
-def _length(owner: object, value: float, longest: float) -> None:
-    check.between(owner, "length", value, 0, longest, "m", hint="is it in metres? 2 km is 2000")
+class _Fiber:
+    """What both kinds share: the range of wavelengths of the model, the dispersion law and the flight time."""
+
+    length: float
+    zero_dispersion: float
+    slope: float
+    _range: ClassVar[tuple[float, float]]
+    _longest: ClassVar[float]
+
+    def _check_glass(self) -> None:
+        check.between(self, "length", self.length, 0, self._longest, "m", hint="is it in metres? 2 km is 2000")
+        check.between(self, "zero_dispersion", self.zero_dispersion, 1250 * nm, 1600 * nm, "m", hint="1310 nm is 1310e-9")
+        check.between(self, "slope", self.slope, 0, 300, "s/m^3", hint="0.092 ps/nm^2/km is 92 s/m^3")
+
+    def check_wavelength(self, wavelength: float) -> None:
+        """``ValueError`` for a ``wavelength`` [m] outside the range of the model."""
+        low, high = self._range
+        if not low <= wavelength <= high:
+            raise check.fail(self, "wavelength", f"from {low / nm:g} to {high / nm:g} nm, the range of the model", wavelength)
+
+    def dispersion_at(self, wavelength: float) -> float:
+        """Chromatic dispersion D [s/m^2] at ``wavelength`` [m] (ITU-T G.652); 1e-6 s/m^2 is 1 ps/nm/km."""
+        self.check_wavelength(wavelength)
+        return self.slope / 4 * (wavelength - self.zero_dispersion**4 / wavelength**3)
+
+    @property
+    def flight_time(self) -> float:
+        """Time the carrier's group takes [s]; not in the waveforms."""
+        return self.length * _GROUP_INDEX / SPEED_OF_LIGHT
 
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class SingleModeFiber:
+class SingleModeFiber(_Fiber):
     """Single-mode fibre of ``length`` [m] (G.652), linear: fields below about 10 dBm.
 
     Dispersion D = S0/4 (lambda - lambda0^4 / lambda^3) from ``zero_dispersion`` lambda0 [m] and ``slope`` S0 [s/m^3], or
@@ -43,11 +68,11 @@ class SingleModeFiber:
     dispersion: float | None = None
     loss_db_per_km: float | None = None
     dgd: float = 0.0
+    _range = (1260 * nm, 1675 * nm)
+    _longest = 200 * km
 
     def __post_init__(self) -> None:
-        _length(self, self.length, 200 * km)
-        check.between(self, "zero_dispersion", self.zero_dispersion, 1250 * nm, 1600 * nm, "m", hint="1310 nm is 1310e-9")
-        check.between(self, "slope", self.slope, 0, 300, "s/m^3", hint="0.092 ps/nm^2/km is 92 s/m^3")
+        self._check_glass()
         if self.dispersion is not None:
             hint = "17 ps/nm/km is 17e-6 s/m^2"
             check.between(self, "dispersion", self.dispersion, -1e-3, 1e-3, "s/m^2", hint=hint)
@@ -55,18 +80,10 @@ class SingleModeFiber:
             check.between(self, "loss_db_per_km", self.loss_db_per_km, 0, 10, "dB/km")
         check.between(self, "dgd", self.dgd, 0, 1e-10, "s", hint="is it in seconds? 2 ps is 2e-12")
 
-    def check_wavelength(self, wavelength: float) -> None:
-        """``ValueError`` outside the range of the model, 1260 to 1675 nm."""
-        low, high = _RANGE
-        if not low <= wavelength <= high:
-            raise check.fail(self, "wavelength", f"from {low / nm:g} to {high / nm:g} nm, the range of the model", wavelength)
-
     def dispersion_at(self, wavelength: float) -> float:
-        """Chromatic dispersion D [s/m^2] at ``wavelength`` [m] (ITU-T G.652); 1e-6 s/m^2 is 1 ps/nm/km."""
-        self.check_wavelength(wavelength)
-        if self.dispersion is not None:
-            return self.dispersion
-        return self.slope / 4 * (wavelength - self.zero_dispersion**4 / wavelength**3)
+        """As given, else by the law [s/m^2] at ``wavelength`` [m]; 1e-6 s/m^2 is 1 ps/nm/km."""
+        by_law = super().dispersion_at(wavelength)
+        return by_law if self.dispersion is None else self.dispersion
 
     def loss_db(self, wavelength: float) -> float:
         """Loss of the whole length [dB]."""
@@ -74,11 +91,6 @@ class SingleModeFiber:
         if per_km is None:
             per_km = 0.35 if wavelength < 1400 * nm else 0.2
         return per_km * self.length / km
-
-    @property
-    def flight_time(self) -> float:
-        """Time the carrier's group takes [s]; not in the waveforms."""
-        return self.length * _GROUP_INDEX / SPEED_OF_LIGHT
 
     def betas(self, wavelength: float) -> tuple[float, float]:
         """Second and third derivative of the phase over the whole length [s^2], [s^3].
@@ -124,7 +136,7 @@ class SingleModeFiber:
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class MultimodeFiber:
+class MultimodeFiber(_Fiber):
     """Multimode fibre of ``length`` [m] in the power domain.
 
     ``modal_bandwidth`` [Hz m]: bandwidth times length at which the detected power falls to half. ``spectral_width`` [m] rms of
@@ -140,37 +152,21 @@ class MultimodeFiber:
     loss_db_per_km: float = 3.0
     partition: float = 0.0
     partition_rate: float = 53.125 * GHz
+    _range = (840 * nm, 953 * nm)
+    _longest = 5 * km
 
     def __post_init__(self) -> None:
-        _length(self, self.length, 5 * km)
+        self._check_glass()
         check.between(self, "modal_bandwidth", self.modal_bandwidth, 1e10, 1e14, "Hz m", hint="4700 MHz km is 4.7e12 Hz m")
         check.between(self, "spectral_width", self.spectral_width, 0, 5 * nm, "m", hint="0.6 nm is 0.6e-9")
-        check.between(self, "zero_dispersion", self.zero_dispersion, 1250 * nm, 1600 * nm, "m", hint="1316 nm is 1316e-9")
-        check.between(self, "slope", self.slope, 0, 300, "s/m^3", hint="0.10275 ps/nm^2/km is 102.75 s/m^3")
         check.between(self, "loss_db_per_km", self.loss_db_per_km, 0, 20, "dB/km")
         check.between(self, "partition", self.partition, 0, 1)
         check.symbol_rate(self, "partition_rate", self.partition_rate)
-
-    def check_wavelength(self, wavelength: float) -> None:
-        """``ValueError`` outside the range of the model, 840 to 953 nm."""
-        low, high = _MULTIMODE_RANGE
-        if not low <= wavelength <= high:
-            raise check.fail(self, "wavelength", f"from {low / nm:g} to {high / nm:g} nm, the range of the model", wavelength)
-
-    def dispersion_at(self, wavelength: float) -> float:
-        """Chromatic dispersion D [s/m^2] at ``wavelength`` [m]."""
-        self.check_wavelength(wavelength)
-        return self.slope / 4 * (wavelength - self.zero_dispersion**4 / wavelength**3)
 
     def loss_db(self, wavelength: float) -> float:
         """Loss of the whole length [dB]."""
         self.check_wavelength(wavelength)
         return self.loss_db_per_km * self.length / km
-
-    @property
-    def flight_time(self) -> float:
-        """Time the signal takes [s]; not in the waveforms."""
-        return self.length * _GROUP_INDEX / SPEED_OF_LIGHT
 
     def spread(self, wavelength: float) -> float:
         """Rms spread of arrival by wavelength [s], D L sigma_lambda."""

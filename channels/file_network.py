@@ -21,15 +21,9 @@ from dsp import check, units
 T = TypeVar("T")
 
 
-@final
 @dataclass(frozen=True, kw_only=True)
-class FileNetwork(network.MultiPort):
-    """A two-port, differential or single-ended, out of a Touchstone file. Make one with `FileNetwork.open`.
-
-    Equal by content hash, port map and conditioning; where the file lies does not count. The file is read when the response is
-    first asked for; TouchstoneError if its content is no longer that of ``sha256``. The common mode of a pair is terminated in
-    the reference of the file, whatever ``z0`` the differential mode gets: for another one take `FilePorts`.
-    """
+class _OfFile(network.MultiPort):
+    """A network whose numbers lie in a file."""
 
     path: str = field(compare=False)
     sha256: str
@@ -37,7 +31,29 @@ class FileNetwork(network.MultiPort):
     conditioning: Conditioning = field(default_factory=Conditioning)
 
     def __post_init__(self) -> None:
-        _check_file(self, self.path, self.sha256, self.port_map, self.conditioning)
+        check.instance(self, "path", self.path, str)
+        file_data.check_sha256(self, self.sha256)
+        check.instance(self, "port_map", self.port_map, PortMap)
+        check.instance(self, "conditioning", self.conditioning, Conditioning)
+
+    @property
+    def data(self) -> TouchstoneData:
+        """The whole file as numbers, all ports. TouchstoneError if it changed since it was opened."""
+        return file_data.recall(self.path, self.sha256)
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class FileNetwork(_OfFile):
+    """A two-port, differential or single-ended, out of a Touchstone file. Make one with `FileNetwork.open`.
+
+    Equal by content hash, port map and conditioning; where the file lies does not count. The file is read when the response is
+    first asked for; TouchstoneError if its content is no longer that of ``sha256``. The common mode of a pair is terminated in
+    the reference of the file, whatever ``z0`` the differential mode gets: for another one take `FilePorts`.
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         if self.port_map.n_lanes != 1:
             raise check.fail(self, "port_map", "a map of one lane", self.port_map, "choose one with port_map.lane(...)")
 
@@ -61,11 +77,6 @@ class FileNetwork(network.MultiPort):
     def n_ports(self) -> int:
         """Number of ports: 2."""
         return 2
-
-    @property
-    def data(self) -> TouchstoneData:
-        """The whole file as numbers, all ports. TouchstoneError if it changed since it was opened."""
-        return file_data.recall(self.path, self.sha256)
 
     @property
     def reference(self) -> float:
@@ -101,20 +112,12 @@ class FileNetwork(network.MultiPort):
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class FilePorts(network.MultiPort):
+class FilePorts(_OfFile):
     """All ends of a port map as single-ended ports, to cascade with mode conversion. Make one with `FilePorts.open`.
 
     Ports: the inputs lane by lane, + before -, then the outputs in the same order: that of `channels.pair`, so that files and
     `TwinaxPair` chain with ``@``, and `pair.Differential` takes the differential view of the whole. Equal like `FileNetwork`.
     """
-
-    path: str = field(compare=False)
-    sha256: str
-    port_map: PortMap
-    conditioning: Conditioning = field(default_factory=Conditioning)
-
-    def __post_init__(self) -> None:
-        _check_file(self, self.path, self.sha256, self.port_map, self.conditioning)
 
     @classmethod
     def open(cls, path: str | Path, port_map: PortMap | None = None, conditioning: Conditioning | None = None) -> FilePorts:
@@ -129,11 +132,6 @@ class FilePorts(network.MultiPort):
     def n_ports(self) -> int:
         """Number of ports: 4 a differential lane, 2 a single-ended one."""
         return len(self.port_map.ports)
-
-    @property
-    def data(self) -> TouchstoneData:
-        """The whole file as numbers. TouchstoneError if it changed since it was opened."""
-        return file_data.recall(self.path, self.sha256)
 
     def lane(self, victim: int = 0) -> FileNetwork:
         """One lane of the same file as a two-port, with its report."""
@@ -225,13 +223,6 @@ def check_rate(report: ImportReport | FileNetwork, symbol_rate: float) -> tuple[
             Finding("near-nyquist", f"{both}: less than {NYQUIST_MARGIN:g} of it, the pulse may be a few per cent off")
         )
     return tuple(found)
-
-
-def _check_file(owner: object, path: object, sha256: object, m: object, choices: object) -> None:
-    check.instance(owner, "path", path, str)
-    file_data.check_sha256(owner, sha256)
-    check.instance(owner, "port_map", m, PortMap)
-    check.instance(owner, "conditioning", choices, Conditioning)
 
 
 def proposed_map(data: TouchstoneData, path: str | Path) -> PortMap:

@@ -42,7 +42,3 @@ class HostLoss(LinearChannel):
         skin = neper * self.skin * np.sqrt(x) * (1 + 1j)
         lag = 2 / np.pi * np.log(_TOP / np.maximum(f, 1.0))
         return np.exp(-skin - neper * (1 - self.skin) * x * (1 + 1j * lag) - 2j * np.pi * f * self.delay)
-
-    def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
-        """None."""
-        return np.zeros(np.shape(f))

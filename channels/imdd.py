@@ -7,13 +7,13 @@ from typing import Any, final
 
 import numpy as np
 
-from channels.channel import Cascade, Channel, LinearChannel
+from channels.channel import Cascade, Channel, LinearChannel, transmit_all
 from channels.fiber import MultimodeFiber, SingleModeFiber
 from channels.lasers import Source
 from channels.modulators import Mzm
 from channels.multipath import Multipath
 from channels.optical_path import Detection, OpticalPath, Photodiode
-from channels.stages import TRANSIT, Amplifier, Stage, compact_taps
+from channels.stages import TRANSIT, Amplifier, QuietStage, Stage, compact_taps
 from dsp import check, convolution
 from dsp.grid import Grid
 from dsp.units import GHz
@@ -43,7 +43,7 @@ class Predistortion:
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class _Predistorter(Stage):
+class _Predistorter(QuietStage):
     """`Predistortion` in front of a driver of gain ``gain``; memoryless."""
 
     rule: Predistortion
@@ -58,16 +58,6 @@ class _Predistorter(Stage):
         low, high = self.static(np.array([-step, step]))
         return np.full(np.shape(f), (high - low) / (2 * step), complex)
 
-    def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
-        return np.zeros(np.shape(f))
-
-    def silent(self) -> _Predistorter:
-        return self
-
-    @property
-    def stages(self) -> tuple[Channel, ...]:
-        return (self,)
-
     def start(self, grid: Grid, rng: np.random.Generator | None) -> Any:  # noqa: ARG002
         return None
 
@@ -77,7 +67,7 @@ class _Predistorter(Stage):
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class _Pole(Stage):
+class _Pole(QuietStage):
     """The single pole of the photodiode."""
 
     bandwidth: float
@@ -88,16 +78,6 @@ class _Pole(Stage):
     def transfer(self, f: np.ndarray) -> np.ndarray:
         f = np.asarray(f, float)
         return np.exp(-2j * np.pi * f * TRANSIT) / (1 + 1j * f / self.bandwidth)
-
-    def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
-        return np.zeros(np.shape(f))
-
-    def silent(self) -> _Pole:
-        return self
-
-    @property
-    def stages(self) -> tuple[Channel, ...]:
-        return (self,)
 
     def start(self, grid: Grid, rng: np.random.Generator | None) -> Any:  # noqa: ARG002
         return convolution.fir_start(compact_taps(self.transfer(grid.f), grid, "Photodiode"))
@@ -221,11 +201,7 @@ class ImddChannel(Stage):
 
     def transmit(self, x: np.ndarray, state: Any) -> tuple[np.ndarray, Any]:
         """Next block: voltage in, voltage out; see `Channel.transmit`."""
-        after = []
-        for stage, before in state:
-            x, now = stage.transmit(x, before)
-            after.append((stage, now))
-        return x, tuple(after)
+        return transmit_all(x, state)
 
 
 @final
@@ -237,9 +213,6 @@ class _Silent(LinearChannel):
 
     def transfer(self, f: np.ndarray) -> np.ndarray:
         return self.channel.transfer(f)
-
-    def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
-        return np.zeros(np.shape(f))
 
 
 def flattened(channel: Channel) -> tuple[Channel, ...]:

@@ -136,10 +136,6 @@ class InterposerChannel(LinearChannel):
         bottom = (1 + source * near) * (even + zc * far * odd) + source * (odd / zc + far * even)
         return np.where(static, 1 / (1 + far * (source + z * length)), 2 * p / bottom)
 
-    def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
-        """Zero [V^2/Hz]."""
-        return np.zeros(np.shape(f))
-
     @property
     def aggressors(self) -> tuple[InterposerChannel, ...]:
         """The channels from every other driver to the same receiver."""

@@ -7,7 +7,6 @@ from typing import Any, final
 
 import numpy as np
 
-from channels.channel import Channel
 from channels.fiber import MultimodeFiber, SingleModeFiber
 from channels.lasers import Source
 from channels.multipath import Multipath
@@ -83,11 +82,6 @@ class OpticalPath(Stage):
     def silent(self) -> OpticalPath:
         """Without echoes and phase noise."""
         return replace(self, multipath=None, source=replace(self.source, laser=replace(self.source.laser, linewidth=0.0)))  # type: ignore[type-var]
-
-    @property
-    def stages(self) -> tuple[Channel, ...]:
-        """One piece."""
-        return (self,)
 
     @property
     def _transit(self) -> float:
@@ -227,11 +221,6 @@ class Detection(Stage):
         """Without noise."""
         quiet = replace(self.photodiode, shot=False)
         return Detection(photodiode=quiet, rest=self.rest)
-
-    @property
-    def stages(self) -> tuple[Channel, ...]:
-        """One piece."""
-        return (self,)
 
     @property
     def _noisy(self) -> bool:

@@ -30,9 +30,21 @@ class Stage(Channel):
         """The same without anything random."""
 
     @property
-    @abstractmethod
     def stages(self) -> tuple[Channel, ...]:
         """What it consists of, in the order of the signal's way; itself where it is one piece."""
+        return (self,)
+
+
+class QuietStage(Stage):
+    """A stage that adds nothing random."""
+
+    def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
+        """Zero, shape of ``f`` [Hz]."""
+        return np.zeros(np.shape(f))
+
+    def silent(self) -> Channel:
+        """Itself."""
+        return self
 
 
 def compact_taps(response: np.ndarray, grid: Grid, owner: str) -> np.ndarray:
@@ -124,11 +136,6 @@ class Amplifier(Stage):
         return Amplifier(
             gain=self.gain, bandwidth=self.bandwidth, shape=self.shape, quality=self.quality, saturation=self.saturation
         )
-
-    @property
-    def stages(self) -> tuple[Channel, ...]:
-        """One piece."""
-        return (self,)
 
     def start(self, grid: Grid, rng: np.random.Generator | None) -> Any:
         """State before the first sample; ``ValueError`` where it makes noise and got no ``rng``."""

@@ -64,6 +64,11 @@ class Axis:
         return {name: values[i] for name, values in self.columns}
 
 
+def _some(owner: object, values: object) -> None:
+    if not isinstance(values, tuple) or not values:
+        raise check.fail(owner, "values", "a tuple of one value or more", values)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Values:
     """Values of one parameter, to be named by the axis they are given for; ``unit`` for plots and tables."""
@@ -72,8 +77,7 @@ class Values:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.values, tuple) or not self.values:
-            raise check.fail(self, "values", "a tuple of one value or more", self.values)
+        _some(self, self.values)
         check.instance(self, "unit", self.unit, str)
 
 
@@ -160,8 +164,7 @@ class Choice:
     unit: str = ""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.values, tuple) or not self.values:
-            raise check.fail(self, "values", "a tuple of one value or more", self.values)
+        _some(self, self.values)
 
     def draw(self, rng: np.random.Generator) -> Scalar:
         """One value."""

@@ -8,21 +8,17 @@ from typing import final
 import numpy as np
 
 from channels.fiber import SPEED_OF_LIGHT, SingleModeFiber
-from channels.imdd import ImddChannel, Predistortion
-from channels.lasers import Laser
-from channels.modulators import Mzm
-from channels.stages import Amplifier
 from dsp import check
 from dsp.constellation import pam
 from dsp.equalizer import Mmse
 from dsp.fec import KP4
-from dsp.units import GBd, from_dbm, km, nm
+from dsp.units import GBd, km, nm
+from experiments.optical_lanes import laser_of, single_mode
 from serdes.link import Link, Receiver, Transmitter
 from serdes.metrics import required_snr_db
 from serdes.semi_analytic import SemiAnalytic
 
 KP4_BER = 2.4e-4
-_DRIVE = 0.5
 LONGEST = 80 * km
 
 
@@ -31,8 +27,7 @@ LONGEST = 80 * km
 class DirectDetection:
     """A PAM4 lane with a Mach-Zehnder modulator and an equaliser of 21 taps and one of feedback, behind KP4.
 
-    ``power_dbm``: average, into the fibre. Bandwidths: driver 0.55 and receiver 0.6 times the symbol rate; 18 pA/sqrt(Hz);
-    RIN -145 dB/Hz.
+    ``power_dbm``: average, into the fibre. The parts are those of `experiments.optical_lanes`, with 1 dB of connectors.
     """
 
     symbol_rate: float
@@ -53,19 +48,11 @@ class DirectDetection:
         """The link over ``length`` [m]; either property of the fibre may be left out."""
         flat = {} if dispersion else {"dispersion": 0.0, "slope": 0.0}
         fiber = SingleModeFiber(length=length, loss_db_per_km=None if loss else 0.0, **flat)
-        laser = Laser(power=2 * float(from_dbm(self.power_dbm)), wavelength=self.wavelength, rin_db=-145)
-        channel = ImddChannel(
-            source=Mzm(laser=laser),
-            driver=Amplifier(bandwidth=0.55 * self.symbol_rate),
-            predistortion=Predistortion(full_scale=_DRIVE, extinction_db=5.0),
-            fiber=fiber,
-            loss_db=1.0,
-            tia=Amplifier(gain=1e3, bandwidth=0.6 * self.symbol_rate, shape="butterworth4", noise_density=3.24e-22),
-        )
+        channel = single_mode(self.symbol_rate, laser_of(self.power_dbm, self.wavelength), fiber, loss_db=1.0)
         equalizer = Mmse(n_taps=21, n_precursors=8, n_feedback=1)
         return Link(
             symbol_rate=self.symbol_rate,
-            tx=Transmitter(amplitude=_DRIVE),
+            tx=Transmitter(amplitude=1.0),
             channel=channel,
             rx=Receiver(equalizer=equalizer),
             fec=KP4,

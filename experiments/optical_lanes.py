@@ -29,6 +29,31 @@ NOISE = 3.24e-22
 """18 pA/rtHz squared [A^2/Hz]."""
 
 
+def laser_of(average_dbm: float, wavelength: float, rin_db: float | None = RIN_DB) -> Laser:
+    """The laser in front of a modulator that passes half of its power, ``average_dbm`` on average."""
+    return Laser(power=2 * float(from_dbm(average_dbm)), wavelength=wavelength, rin_db=rin_db)
+
+
+def single_mode(
+    symbol_rate: float, laser: Laser, fiber: SingleModeFiber | None, loss_db: float, bandwidth: float = 1.0
+) -> ImddChannel:
+    """Mach-Zehnder modulator to receiver for inputs of 1 V peak; ``bandwidth`` over that of today's parts."""
+    return ImddChannel(
+        source=Mzm(laser=laser),
+        driver=Amplifier(bandwidth=bandwidth * DRIVER_BANDWIDTH * symbol_rate),
+        predistortion=Predistortion(full_scale=1.0, extinction_db=EXTINCTION_DB),
+        fiber=fiber,
+        loss_db=loss_db,
+        photodiode=Photodiode(),
+        tia=_tia(symbol_rate, bandwidth),
+    )
+
+
+def _tia(symbol_rate: float, bandwidth: float) -> Amplifier:
+    passed = bandwidth * RECEIVER_BANDWIDTH * symbol_rate
+    return Amplifier(gain=1e3, bandwidth=passed, shape="butterworth4", noise_density=NOISE)
+
+
 @dataclass(frozen=True, kw_only=True)
 class OpticalLane:
     """A lane rate with the bandwidth of its optics, over the symbol rate, and its wavelength [m]."""
@@ -58,17 +83,10 @@ class OpticalLane:
 
     def optics(self, length: float, connectors_db: float = CONNECTORS_DB, rin_db: float | None = RIN_DB) -> ImddChannel:
         """Mach-Zehnder modulator, single-mode fibre of ``length`` [m]; worst zero-dispersion wavelength for this one."""
-        power = 2 * float(from_dbm(AVERAGE_DBM))
         zero = 1324 * nm if self.wavelength < 1312 * nm else 1300 * nm
-        return ImddChannel(
-            source=Mzm(laser=Laser(power=power, wavelength=self.wavelength, rin_db=rin_db)),
-            driver=Amplifier(bandwidth=self.bandwidth * DRIVER_BANDWIDTH * self.symbol_rate),
-            predistortion=Predistortion(full_scale=1.0, extinction_db=EXTINCTION_DB),
-            fiber=SingleModeFiber(length=length, zero_dispersion=zero) if length else None,
-            loss_db=connectors_db,
-            photodiode=Photodiode(),
-            tia=self._tia(),
-        )
+        fiber = SingleModeFiber(length=length, zero_dispersion=zero) if length else None
+        laser = laser_of(AVERAGE_DBM, self.wavelength, rin_db)
+        return single_mode(self.symbol_rate, laser, fiber, connectors_db, self.bandwidth)
 
     def multimode(self, length: float) -> ImddChannel:
         """A VCSEL of 0.4 nm rms and OM4 of ``length`` [m]; at 0.6 nm and k = 0.3 mode partition noise alone would end it."""
@@ -79,13 +97,5 @@ class OpticalLane:
             fiber=MultimodeFiber(length=length, spectral_width=0.4 * nm, partition=0.1, partition_rate=self.symbol_rate),
             loss_db=1.5,
             photodiode=Photodiode(responsivity=0.5),
-            tia=self._tia(),
-        )
-
-    def _tia(self) -> Amplifier:
-        return Amplifier(
-            gain=1e3,
-            bandwidth=self.bandwidth * RECEIVER_BANDWIDTH * self.symbol_rate,
-            shape="butterworth4",
-            noise_density=NOISE,
+            tia=_tia(self.symbol_rate, self.bandwidth),
         )

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 from experiments.axes import Axis, Choice, Normal, Uniform, Values, draws, linspace, listed, logspace, zipped
 from experiments.link_point import ENGINES, LinkPoint, check_outputs, setup_arguments
-from serdes import serialize
+from serdes import serialize, toml_text
 from serdes.link import Link, suggestion
 
 if TYPE_CHECKING:
@@ -72,31 +72,18 @@ class SweepFile:
 def read(path: str | Path) -> SweepFile:
     """The sweep in a TOML file. Raises ValueError that names the file and the entry, OSError when it can't be opened."""
     path = Path(path)
-    table = _table(path)
-    try:
-        return _sweep(table, path.stem)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
+    text = toml_text.read(path)
+    with toml_text.within(path):
+        return _sweep(toml_text.parse(text), path.stem)
 
 
 def load_link(path: str | Path) -> Link:
     """The link a file describes, whether the file is a link or a sweep: what a sweep takes as its base."""
-    table = _table(Path(path))
-    if not set(table) & {"setup", "link", "axes"}:
-        return serialize.load(path)
-    try:
-        return _point(table, ("ser",)).link({})
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from error
-
-
-def _table(path: Path) -> dict[str, Any]:
-    import tomllib
-
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not TOML: {error}") from error
+    text = toml_text.read(path)
+    with toml_text.within(path):
+        table = toml_text.parse(text)
+        asked = bool(set(table) & {"setup", "link", "axes"})
+        return _point(table, ("ser",)).link({}) if asked else serialize.from_dict(table)
 
 
 def _sweep(table: Mapping[str, Any], stem: str) -> SweepFile:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any, final
 
 from channels.amplifier import Edfa, snr_from_osnr
@@ -15,6 +14,7 @@ from channels.polarization import Polarization
 from dsp import check
 from dsp.converter import Converter
 from dsp.units import GBd, Gbps, GHz, from_dbm, kHz, km, nm, ps, us
+from serdes import toml_text
 from serdes.coherent import CoherentLink, CoherentReceiver, CoherentTransmitter, SoftFec
 from serdes.coherent_statistical import required_osnr_db
 
@@ -157,7 +157,7 @@ class Module:
 def module(name: str) -> Module:
     """A preset by name; ``ValueError`` for another."""
     check.one_of("module", "name", name, NAMES)
-    table = _table()
+    table = toml_text.standard("coherent")
     entry = {key: _value(row) for key, row in table[name].items()}
     code = {key: _value(row) for key, row in table["codes"][entry["code"]].items()}
     source = table["codes"][entry["code"]]["threshold"][2]
@@ -169,14 +169,7 @@ def module(name: str) -> Module:
 def sources(name: str) -> dict[str, str]:
     """Where each value of a preset comes from."""
     check.one_of("sources", "name", name, NAMES)
-    return {key: row[2] for key, row in _table()[name].items() if isinstance(row, list)}
-
-
-@functools.cache
-def _table() -> dict[str, Any]:
-    import tomllib
-
-    return tomllib.loads(resources.files("serdes.standards").joinpath("coherent.toml").read_text(encoding="utf-8"))
+    return {key: row[2] for key, row in toml_text.standard("coherent")[name].items() if isinstance(row, list)}
 
 
 def _value(row: Any) -> Any:

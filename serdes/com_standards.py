@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import functools
 from dataclasses import fields, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from dsp.units import GBd, GHz, V, fF, m, mm, mV, ns, ohm, pF, pH, ps
+from serdes import toml_text
 from serdes.com_parts import Case, End, Line
 from serdes.com_sheet import Sheet
 
@@ -42,36 +42,24 @@ def standard(name: str) -> Sheet:
         raise ValueError(
             f"unknown parameter set {name!r}" + (f", did you mean {near[0]!r}?" if near else f"; there are {', '.join(NAMES)}")
         )
-    text = resources.files("serdes.standards").joinpath(f"{key}.toml").read_text(encoding="utf-8")
-    return from_toml(text, key)
+    return _sheet(toml_text.standard(key), key)
 
 
 def load(path: str | Path) -> Sheet:
     """The parameter set in a TOML file of a user. ValueError that names file and key; OSError where it can't be opened."""
     path = Path(path)
-    return from_toml(path.read_text(encoding="utf-8"), path.stem, f"{path}: ")
+    return from_toml(toml_text.read(path), path.stem, str(path))
 
 
 def from_toml(text: str, name: str, where: str = "") -> Sheet:
-    """The parameter set that ``text`` describes; ``where`` begins the error messages."""
-    import tomllib
-
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{where}not TOML: {error}") from error
-    try:
-        return _sheet(table, name)
-    except ValueError as error:
-        raise ValueError(f"{where}{error}") from error
+    """The parameter set that ``text`` describes; ``where`` (a file) begins the error messages."""
+    with toml_text.within(where):
+        return _sheet(toml_text.parse(text), name)
 
 
 def clauses(name: str) -> dict[str, str]:
     """Where each value of a standard's own set comes from, by key; those of its base included."""
-    import tomllib
-
-    text = resources.files("serdes.standards").joinpath(f"{name}.toml").read_text(encoding="utf-8")
-    table = tomllib.loads(text)
+    table = toml_text.standard(name)
     found = clauses(table["base"]) if "base" in table else {}
     return found | {key: row[2] for key, row in table.get("values", {}).items() if _is_row(row) and len(row) > 2}
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, fields
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from channels.fiber import MultimodeFiber, SingleModeFiber
 from dsp import check
 from dsp.units import km, nm, ps
+from serdes import toml_text
 from serdes.link import suggestion
 
 CODES = {"KP4": 2.4e-4, "KP4 + Hamming(128,120)": 4.85e-3}
@@ -126,22 +126,15 @@ class Pmd:
         return missed
 
 
-@functools.cache
-def _table() -> dict[str, dict[str, Any]]:
-    import tomllib
-
-    return tomllib.loads(resources.files("serdes.standards").joinpath("pmd.toml").read_text(encoding="utf-8"))
-
-
 def names() -> tuple[str, ...]:
     """Names of the interfaces."""
-    return tuple(_table())
+    return tuple(toml_text.standard("pmd"))
 
 
 @functools.cache
 def pmd(name: str) -> Pmd:
     """The interface called ``name``, for example 400G-DR4. ``ValueError`` with the valid names."""
-    if name not in _table():
+    if name not in toml_text.standard("pmd"):
         raise ValueError(f"unknown interface {name!r}{suggestion(name, list(names()))}")
-    row: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in _table()[name].items()}
+    row: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in toml_text.standard("pmd")[name].items()}
     return Pmd(name=name, **row)

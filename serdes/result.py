@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,10 @@ from serdes.metrics import ErrorCount
 if TYPE_CHECKING:
     from serdes.count_detail import CountDetail
     from serdes.operating_point import OperatingPoint
+
+
+NO_SIGNAL = "no signal", "the pulse response has no main cursor: the channel passes nothing in the band of the symbol rate"
+"""Outcome and reason of a dead channel."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +54,18 @@ class LinkResult:
     bits: ErrorCount | None = None
     post_fec: float | None = None
     detail: CountDetail | None = None
+
+    @classmethod
+    def failed(
+        cls, link: Link, engine: Any, point: OperatingPoint, outcome: str, reason: str, count: int | None = None
+    ) -> LinkResult:
+        """A link that carries nothing: decisions by chance. ``count``: of symbols counted, None for engines that don't."""
+        counted = None if count is None else ErrorCount(errors=0, trials=count)
+        return cls(
+            link=link, engine=engine, operating_point=point, ser=1 - 1 / link.tx.constellation.n, ber=0.5, snr_db=-math.inf,
+            eyes={}, lock=Lock(locked=False, reason=reason), outcome=outcome, reason=reason, symbols=counted, bits=counted,
+            post_fec=None if link.fec is None else 1.0,
+        )  # fmt: skip
 
     @property
     def eye(self) -> Eye:

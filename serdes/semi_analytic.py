@@ -22,7 +22,7 @@ from serdes.link import Link
 from serdes.noise_free import WARM_UP, Pass, noise_free, optics_in
 from serdes.operating_point import OperatingPoint, operating_point
 from serdes.pattern_fit import Fit, covariance, modulated, moved, under_taps
-from serdes.result import LinkResult, Lock
+from serdes.result import NO_SIGNAL, LinkResult, Lock
 from serdes.spectra import LEAST
 
 _SEARCH = 2048
@@ -152,14 +152,10 @@ class SemiAnalytic:
     def run(self, link: Link) -> LinkResult:
         """Error ratios, SNR, budget and eye of ``link``. A closed eye, an overload or a dead channel is a result with its reason."""
         point = operating_point(link)
-        dead = "" if not point.closed else "the pulse response has no main cursor: the channel passes nothing"
-        overload = _overload(link)
-        if dead or overload:
-            return LinkResult(
-                link=link, engine=self, operating_point=point, ser=1 - 1 / link.tx.constellation.n, ber=0.5, snr_db=-math.inf,
-                eyes={}, lock=Lock(locked=False, reason=dead or overload), outcome="no signal" if dead else "overload",
-                reason=dead or overload, post_fec=None if link.fec is None else 1.0,
-            )  # fmt: skip
+        if point.closed:
+            return LinkResult.failed(link, self, point, *NO_SIGNAL)
+        if overload := _overload(link):
+            return LinkResult.failed(link, self, point, "overload", overload)
         settled = self.settle(link, point)
         ser, ber = settled.error_ratios()
         gap = float(np.min(np.diff(link.tx.constellation.array)))

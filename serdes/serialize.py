@@ -17,6 +17,7 @@ from numbers import Complex, Integral, Real
 from pathlib import Path
 from typing import Any
 
+from serdes import toml_text
 from serdes.link import Link, suggestion
 
 _MODULES = {
@@ -124,26 +125,13 @@ def to_toml(link: Any) -> str:
 
 def from_toml(text: str, kind: type | None = Link, name: str = "") -> Any:
     """The value described by TOML ``text``; ``name`` (a file) begins the error messages."""
-    import tomllib
-
-    where = f"{name}: " if name else ""
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ValueError(f"{where}not TOML: {error}") from error
-    try:
-        return from_dict(table, kind)
-    except ValueError as error:
-        raise ValueError(f"{where}{error}") from error
+    with toml_text.within(name):
+        return from_dict(toml_text.parse(text), kind)
 
 
 def load(path: str | Path, kind: type | None = Link) -> Any:
     """The value in a TOML file. Raises ValueError that names the file, or OSError when it can't be opened."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: not UTF-8 text: {error}") from error
-    return from_toml(text, kind, str(path))
+    return from_toml(toml_text.read(path), kind, str(path))
 
 
 def content_hash(value: Any) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from importlib import resources
-from typing import Any
 
 from channels.active import Redriver
 from channels.catalog import ACTIVE_END, BOARDS, CABLES, CONNECTORS, HOSTS, PACKAGES
@@ -15,6 +13,7 @@ from channels.crosstalk import FarEndCrosstalk, NearEndCrosstalk
 from channels.network import MultiPort
 from dsp import check, fec
 from dsp.constellation import named, pam
+from serdes import toml_text
 from serdes.link import Aggressor, Link, Receiver, RetimedLink, Transmitter, suggestion
 from serdes.reach import Target
 from serdes.serialize import from_dict
@@ -185,16 +184,9 @@ class Setup:
         return Link(symbol_rate=self.symbol_rate, tx=self.tx, channel=channel, rx=self.rx, aggressors=aggressors, fec=self.fec)
 
 
-@functools.cache
-def _table() -> dict[str, Any]:
-    import tomllib
-
-    return tomllib.loads(resources.files("serdes.standards").joinpath("reach.toml").read_text(encoding="utf-8"))
-
-
 def names() -> tuple[str, ...]:
     """Names of the lane rates, slowest first."""
-    return tuple(name for name in _table() if name[0].isdigit())
+    return tuple(name for name in toml_text.standard("reach") if name[0].isdigit())
 
 
 @functools.cache
@@ -203,7 +195,7 @@ def setup(name: str) -> Setup:
 
     Raises ValueError with the valid names.
     """
-    table = _table()
+    table = toml_text.standard("reach")
     aliases = {alias: key for key in names() for alias in (key, *table[key]["aliases"])}
     key = aliases.get(name.strip().upper())
     if key is None:

@@ -19,7 +19,7 @@ from serdes.operating_point import (
     operating_point,
     phases,
 )
-from serdes.result import LinkResult, Lock
+from serdes.result import NO_SIGNAL, LinkResult, Lock
 from serdes.spectra import LEAST
 
 JITTER = ("Tx jitter", "Rx jitter")
@@ -54,20 +54,7 @@ class Statistical:
         """Error ratios, SNR, budget and eye of ``link``. A closed eye or a dead channel is a result with its reason."""
         point = operating_point(link)
         if point.closed:
-            n = link.tx.constellation.n
-            return LinkResult(
-                link=link,
-                engine=self,
-                operating_point=point,
-                ser=1 - 1 / n,
-                ber=0.5,
-                snr_db=-math.inf,
-                eyes={},
-                lock=Lock(locked=False, reason="no signal at the receiver"),
-                outcome="no signal",
-                reason="the pulse response has no main cursor: the channel passes nothing in the band of the symbol rate",
-                post_fec=None if link.fec is None else 1.0,
-            )
+            return LinkResult.failed(link, self, point, *NO_SIGNAL)
         noise = at_slicer(point)
         ser, ber = pam_error_ratios(link.tx.constellation, link.tx.constellation.thresholds, 1.0, noise)
         eyes = {"slicer": statistical_eye(point, self.n_phases, self.n_bins, self.max_cursors)} if self.eye else {}

@@ -18,7 +18,7 @@ from serdes.counting import LAGS
 from serdes.link import Link
 from serdes.metrics import ErrorCount
 from serdes.operating_point import OperatingPoint, operating_point
-from serdes.result import LinkResult, Lock
+from serdes.result import NO_SIGNAL, LinkResult, Lock
 from serdes.stages import Adaptation
 from serdes.stream_run import Run
 
@@ -102,7 +102,7 @@ class TimeDomain:
         check.instance("TimeDomain.run", "rng", rng, np.random.Generator)
         point = point or operating_point(link)
         if point.closed:
-            return self._no_signal(link, point)
+            return LinkResult.failed(link, self, point, *NO_SIGNAL, count=0)
         run = Run(self, point, rng)
         total, stopped = self.settle + self.n_symbols, "all symbols"
         try:
@@ -165,23 +165,6 @@ class TimeDomain:
             bits=bits,
             post_fec=post_fec,
             detail=_detail(run, stopped, error_power),
-        )
-
-    def _no_signal(self, link: Link, point: OperatingPoint) -> LinkResult:
-        return LinkResult(
-            link=link,
-            engine=self,
-            operating_point=point,
-            ser=1 - 1 / link.tx.constellation.n,
-            ber=0.5,
-            snr_db=-math.inf,
-            eyes={},
-            lock=Lock(locked=False, reason="no signal at the receiver"),
-            outcome="no signal",
-            reason="the pulse response has no main cursor: the channel passes nothing in the band of the symbol rate",
-            symbols=ErrorCount(errors=0, trials=0),
-            bits=ErrorCount(errors=0, trials=0),
-            post_fec=None if link.fec is None else 1.0,
         )
 
 

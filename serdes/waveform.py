@@ -45,10 +45,6 @@ class Driver(LinearChannel):
         hold = filters.zero_order_hold(f, self.sample_time)
         return filters.gaussian_edge(f, self.rise_time) * hold * np.exp(-2j * np.pi * f * (self.delay + self.sample_time / 2))
 
-    def noise_psd(self, f: np.ndarray, drive: float | None = None) -> np.ndarray:  # noqa: ARG002
-        """None: the transmitter's noise travels with the symbols."""
-        return np.zeros(np.shape(f))
-
 
 @final
 @dataclass(frozen=True, kw_only=True)

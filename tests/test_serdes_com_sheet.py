@@ -117,6 +117,16 @@ def test_unknown_keys_are_refused_with_a_suggestion():
         from_toml("[values]\nT_r = 1e-12", "mine")
 
 
+def test_a_set_that_is_no_text_names_its_file(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b"# \xff\n")
+    with pytest.raises(ValueError, match=r"mine\.toml: not UTF-8 text"):
+        load(path)
+    path.write_text("f_b == 1", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"mine\.toml: not TOML"):
+        load(path)
+
+
 def test_own_set_on_a_base(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text(

@@ -18,6 +18,18 @@ def best_feedback(g0: float, g1: float, gb: float, n_feedback: int, low: float, 
     return b, (1.0 - g1 * b) ** 2 / g0 + b * b * (1.0 - gb) - 1.0
 
 
+@njit(nogil=True, cache=True)
+def _least_range(pulse: np.ndarray, taps: np.ndarray, at: int, before: int, m: int, n_large: int) -> float:
+    """What the quantiser's range is at least: the sum of ``n_large`` samples of the transmitted pulse, from 3 before ``at``."""
+    total = 0.0
+    for j in range(n_large):
+        value = 0.0
+        for k in range(taps.size):
+            value += taps[k] * pulse[at + (j - 3 - k + before) * m]
+        total += abs(value)
+    return total
+
+
 @njit(nogil=True, cache=True, fastmath=True)
 def bound_ffe(
     pulse: np.ndarray, centre: int, taps: np.ndarray, before: int, m: int, first: int, last: int, shape: np.ndarray,
@@ -51,12 +63,7 @@ def bound_ffe(
         peaks[s] = centre - reach + peak
         for o in range(first, last + 1):
             at = peaks[s] + o
-            span = 0.0
-            for j in range(n_large):
-                value = 0.0
-                for k in range(n_taps):
-                    value += taps[s, k] * pulse[at + (j - 3 - k + before) * m]
-                span += abs(value)
+            span = _least_range(pulse, taps[s], at, before, m, n_large)
             phase = at % m
             added = quantiser * span * span
             g0 = 0.0
@@ -305,12 +312,7 @@ def evaluate_ffe(
         ffe_lags(autos[s], signal[c, phase], jitter[c, phase], rest[c], transmitter, far[c], n_w, lags)
         added = quantiser[e]
         if added < 0.0:
-            span = 0.0
-            for j in range(n_large):
-                value = 0.0
-                for k in range(n_taps):
-                    value += taps[s, k] * pulse[at + (j - 3 - k + before) * m]
-                span += abs(value)
+            span = _least_range(pulse, taps[s], at, before, m, n_large)
             added = -added * span * span
         lags[0] += added
         for i in range(n_w):

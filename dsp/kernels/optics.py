@@ -48,6 +48,20 @@ def rate_equations(
 
 
 @njit(nogil=True, cache=True)
+def _weighted(w: np.ndarray, x: np.ndarray) -> float:
+    total = 0.0
+    for j in range(w.size):
+        total += w[j] * x[j]
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _bin(distance: float, first: float, width: float) -> int:
+    """Bin of a distance; those below the first bin fall into it."""
+    return int(max((distance - first) / width, 0.0))
+
+
+@njit(nogil=True, cache=True)
 def threshold_histogram(
     x: np.ndarray, w: np.ndarray, symbols: np.ndarray, thresholds: np.ndarray, first: float, width: float, n_bins: int
 ) -> np.ndarray:
@@ -60,16 +74,14 @@ def threshold_histogram(
     top = thresholds.size
     for p in range(x.shape[0]):
         for i in range(x.shape[1]):
-            z = 0.0
-            for j in range(x.shape[2]):
-                z += w[j] * x[p, i, j]
+            z = _weighted(w, x[p, i])
             level = int(symbols[i])
             if level < top:
-                k = int(max((thresholds[level] - z - first) / width, 0.0))
+                k = _bin(thresholds[level] - z, first, width)
                 if k < n_bins:
                     counts[k] += 1.0
             if level > 0:
-                k = int(max((z - thresholds[level - 1] - first) / width, 0.0))
+                k = _bin(z - thresholds[level - 1], first, width)
                 if k < n_bins:
                     counts[k] += 1.0
     return counts
@@ -85,17 +97,15 @@ def threshold_gradient(
     n_bins = weights.size
     for p in range(x.shape[0]):
         for i in range(x.shape[1]):
-            z = 0.0
-            for j in range(x.shape[2]):
-                z += w[j] * x[p, i, j]
+            z = _weighted(w, x[p, i])
             level = int(symbols[i])
             amount = 0.0
             if level < top:
-                k = int(max((thresholds[level] - z - first) / width, 0.0))
+                k = _bin(thresholds[level] - z, first, width)
                 if k < n_bins:
                     amount -= weights[k]
             if level > 0:
-                k = int(max((z - thresholds[level - 1] - first) / width, 0.0))
+                k = _bin(z - thresholds[level - 1], first, width)
                 if k < n_bins:
                     amount += weights[k]
             if amount != 0.0:

@@ -21,6 +21,7 @@ from serdes.sensitivity import sensitivity
 from serdes.sequence_gain import sequence_gain
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 QUESTION = "Where does an optical module need a DSP, and what ends each architecture?"
@@ -239,6 +240,12 @@ def _shown(rows: Sequence[dict[str, Any]], x: str) -> tuple[np.ndarray, np.ndarr
     return np.array([r[x] for r in rows]), np.array(margins)
 
 
+def _line(ax: Axes, x: np.ndarray, y: np.ndarray, colour: int, style: int, label: str) -> None:
+    from serdes import plot
+
+    ax.plot(x, y, color=plot.COLOURS[colour], linestyle=plot.STYLES[style], marker="o", markersize=3.5, label=label)
+
+
 def _draw_host(rows: Sequence[dict[str, Any]]) -> Figure:
     """Margin against host loss, one panel a rate."""
     from serdes import plot
@@ -249,15 +256,7 @@ def _draw_host(rows: Sequence[dict[str, Any]]) -> Figure:
             for k, name in enumerate(COMPARED):
                 mine = [r for r in rows if (r["rate"], r["architecture"]) == (rate, name)]
                 x, y = _shown(mine, "host_loss_db")
-                ax.plot(
-                    x,
-                    y,
-                    color=plot.COLOURS[k],
-                    linestyle=plot.STYLES[k],
-                    marker="o",
-                    markersize=3.5,
-                    label=ARCHITECTURES[name].title,
-                )
+                _line(ax, x, y, k, k, ARCHITECTURES[name].title)
                 last = np.flatnonzero(np.isfinite(y))
                 if last.size and last[-1] < y.size - 1:
                     ax.plot(x[last[-1]], y[last[-1]], "x", color=plot.COLOURS[k], markersize=10, markeredgewidth=2)
@@ -266,8 +265,8 @@ def _draw_host(rows: Sequence[dict[str, Any]]) -> Figure:
                     ax.plot(
                         4, r["margin_db"], "D", color=plot.COLOURS[4], label="CPO, 4 dB electrical, 4.5 dB more optical loss"
                     )
-            ax.axhline(NEEDED_DB, color="0.3", linewidth=1)
             ax.text(0.1, NEEDED_DB + 0.1, "asked for", fontsize=8, color="0.3")
+            ax.axhline(NEEDED_DB, color="0.3", linewidth=1)
             gbd = next(r["symbol_rate_gbd"] for r in rows if r["rate"] == rate)
             ax.set(
                 xlabel="host loss per side at Nyquist [dB]", title=f"{rate}, {gbd:g} GBd, 500 m at 1304.5 nm", ylim=(-3, None)
@@ -299,11 +298,7 @@ def _draw_fibre(fibre: Sequence[dict[str, Any]], bandwidth: Sequence[dict[str, A
                     if (r["rate"], r["architecture"]) == (rate, name) and abs(r["wavelength_nm"] - wavelength / nm) < 0.1
                 ]  # fmt: skip
                 x, y = _shown(mine, "length_m")
-                left.plot(
-                    x / km, y, color=plot.COLOURS[i], linestyle=plot.STYLES[k], marker="o", markersize=3.5,
-                    label=f"{label}, {ARCHITECTURES[name].title}",
-                )  # fmt: skip
-        left.axhline(NEEDED_DB, color="0.3", linewidth=1)
+                _line(left, x / km, y, i, k, f"{label}, {ARCHITECTURES[name].title}")
         left.set(
             xlabel="fibre [km]",
             ylabel="optical margin [dB]",
@@ -316,16 +311,9 @@ def _draw_fibre(fibre: Sequence[dict[str, Any]], bandwidth: Sequence[dict[str, A
         for k, name in enumerate(("retimed", "LRO", "LPO")):
             mine = [r for r in bandwidth if (r["rate"], r["architecture"]) == (rate, name)]
             x, y = _shown(mine, "bandwidth")
-            right.plot(
-                x,
-                y,
-                color=plot.COLOURS[k],
-                linestyle=plot.STYLES[k],
-                marker="o",
-                markersize=3.5,
-                label=ARCHITECTURES[name].title,
-            )
-        right.axhline(NEEDED_DB, color="0.3", linewidth=1)
+            _line(right, x, y, k, k, ARCHITECTURES[name].title)
+        for ax in (left, right):
+            ax.axhline(NEEDED_DB, color="0.3", linewidth=1)
         right.set(
             xlabel="bandwidth of driver and receiver over today's (58, 64 GHz at 106.25 GBd)", ylabel="optical margin [dB]",
             title=f"{rate}: components, 500 m, {TYPICAL_HOST_DB:g} dB host loss per side",
