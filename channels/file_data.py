@@ -16,6 +16,7 @@ _FILES: Cache[TouchstoneData] = Cache(MAX_FILES)
 
 def load(path: str | Path) -> tuple[str, TouchstoneData]:
     """SHA-256 and numbers of the file as it is now. Raises TouchstoneError."""
+    check.instance("Touchstone file", "path", path, (str, Path))
     content = read_bytes(path)
     sha256 = hashlib.sha256(content).hexdigest()
     data = _FILES.get(sha256)

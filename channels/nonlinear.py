@@ -26,6 +26,7 @@ class Comb:
         check.count(self, "channels", self.channels, 1, 1000)
         if self.channels > 1:
             check.between(self, "spacing", self.spacing, self.symbol_rate, 1e13, "Hz", hint="channels must not overlap")
+        check.positive(self, "spacing", self.spacing, "Hz")
 
 
 def kerr_coefficient(effective_area: float, wavelength: float, index: float = 2.6e-20) -> float:

@@ -59,11 +59,7 @@ class TouchstoneData:
 
     def __post_init__(self) -> None:
         for key, kind in (("frequency", float), ("s", complex), ("noise", float)):
-            array = np.array(getattr(self, key), kind)
-            if not np.all(np.isfinite(array)):
-                raise check.fail(self, key, "finite everywhere", "NaN or infinity")
-            array.setflags(write=False)
-            object.__setattr__(self, key, array)
+            object.__setattr__(self, key, check.array(self, key, getattr(self, key), kind))
         f, s, n = self.frequency, self.s, len(self.reference)
         if f.ndim != 1 or not f.size or f[0] < 0 or np.any(np.diff(f) <= 0):
             raise check.fail(self, "frequency", "1-D, not empty, 0 or more and ascending [Hz]", f)

@@ -7,6 +7,8 @@ from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 SLOWEST_SYMBOL_RATE = 1e6
 FASTEST_SYMBOL_RATE = 1e12
 
@@ -73,6 +75,19 @@ def numbers(owner: object, field: str, value: Any, at_least: int = 0) -> None:
         raise fail(owner, field, f"a tuple of {at_least} or more numbers", value)
     for i, item in enumerate(value):
         finite(owner, f"{field}[{i}]", item)
+
+
+def array(owner: object, field: str, value: Any, kind: type[float] | type[complex]) -> np.ndarray:
+    """``value`` as an array of finite ``kind``, a read-only copy."""
+    rule = f"an array of finite {'complex' if kind is complex else 'real'} numbers"
+    try:
+        found = np.array(value, kind)
+    except (TypeError, ValueError) as error:
+        raise fail(owner, field, rule, value) from error
+    if not np.all(np.isfinite(found)):
+        raise fail(owner, field, rule, "NaN or infinity")
+    found.setflags(write=False)
+    return found
 
 
 def symbol_rate(owner: object, field: str, value: Any) -> None:

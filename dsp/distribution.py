@@ -64,10 +64,9 @@ class Interference:
 
     def __post_init__(self) -> None:
         for field, least in (("cursors", 0), ("levels", 1)):
-            values = np.array(getattr(self, field), float)
-            if values.ndim != 1 or values.size < least or not np.all(np.isfinite(values)):
+            values = check.array(self, field, getattr(self, field), float)
+            if values.ndim != 1 or values.size < least:
                 raise check.fail(self, field, f"{least} or more finite numbers in one dimension", getattr(self, field))
-            values.flags.writeable = False
             object.__setattr__(self, field, values)
         check.not_negative(self, "sigma", self.sigma, "V")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dsp import check
 from dsp.grid import Grid
 
 LEAD = 0.125
@@ -26,7 +27,12 @@ class PulseResponse:
     start: float
 
     def __post_init__(self) -> None:
-        self.samples.setflags(write=False)
+        check.instance(self, "grid", self.grid, Grid)
+        check.finite(self, "start", self.start, "s")
+        samples = check.array(self, "samples", self.samples, float)
+        if samples.shape != (self.grid.n,):
+            raise check.fail(self, "samples", f"of shape ({self.grid.n},), that of the grid", f"shape {samples.shape}")
+        object.__setattr__(self, "samples", samples)
 
     @property
     def t(self) -> np.ndarray:

@@ -186,6 +186,7 @@ def vary(value: T, changes: Mapping[str, Any]) -> T:
     Raises ValueError for a path that does not exist, with the nearest valid name.
     """
     for path, new in changes.items():
+        check.instance("vary", "path", path, str)
         value = _replace(value, path.split("."), new, path)
     return value
 

@@ -94,11 +94,13 @@ def reach(
 
     The last length that meets it, in case the margin is not monotone in length: among `STEPS` lengths from long to short the
     first that holds, then Brent's method between it and the next, to ``tolerance``. An unreachable target is an outcome with
-    its reason. Raises ValueError for a bracket that is not rising from 0.
+    its reason. Raises ValueError for a bracket that is not rising from 0 and a tolerance outside 1e-9 to 1.
     """
+    check.numbers("reach", "bracket", bracket)
+    if len(bracket) != 2 or not 0 <= bracket[0] < bracket[1]:
+        raise check.fail("reach", "bracket", "(low, high) with 0 <= low < high [m]", bracket)
+    check.between("reach", "tolerance", tolerance, 1e-9, 1)
     low, high = bracket
-    if not 0 <= low < high:
-        raise ValueError(f"bracket must be (low, high) with 0 <= low < high [m], got {bracket!r}")
     seen: dict[float, tuple[OperatingPoint, ...]] = {}
 
     def excess(length: float) -> float:

@@ -10,9 +10,11 @@ from channels.catalog import ACTIVE_END, BOARDS, CABLES, CONNECTORS, HOSTS, PACK
 from channels.channel import Cascade
 from channels.copper import Connector, CopperChannel
 from channels.crosstalk import FarEndCrosstalk, NearEndCrosstalk
+from channels.lines import Twinax
 from channels.network import MultiPort
 from dsp import check, fec
 from dsp.constellation import named, pam
+from dsp.units import GBd
 from serdes import toml_text
 from serdes.link import Aggressor, Link, Receiver, RetimedLink, Transmitter, suggestion
 from serdes.reach import Target
@@ -87,10 +89,9 @@ class Setup:
         ``cable``, already of its length, replaces the catalogue's; ``extra`` parts lie between host and connector at both ends.
         One far-end and one near-end aggressor stand for the power sums.
         """
-        check.one_of(f"setup {self.name}", "gauge", gauge, tuple(CABLES))
         near, far = self._hosts(hosts)
         connector = CONNECTORS["front panel"].value
-        wire = cable or replace(CABLES[gauge].value, length=float(length))
+        wire = cable or self._twinax(length, gauge)
         near, far = (*near, *extra), (*far, *extra)
         return self._between((*near, connector, wire), (*far, connector), crosstalk)
 
@@ -100,7 +101,7 @@ class Setup:
         """An active electrical cable: a retimer in each connector, so three links in series; `link` says the rest."""
         near, far = self._hosts(hosts)
         inside, connector = ACTIVE_END.value, CONNECTORS["front panel"].value
-        wire = replace(CABLES[gauge].value, length=float(length))
+        wire = self._twinax(length, gauge)
         routes = (
             ((*near, connector), inside),  # host to retimer
             ((*inside, wire), inside),  # retimer to retimer
@@ -116,7 +117,7 @@ class Setup:
         """
         near, far = self._hosts(hosts)
         inside, connector = ACTIVE_END.value, CONNECTORS["front panel"].value
-        wire = replace(CABLES[gauge].value, length=float(length))
+        wire = self._twinax(length, gauge)
         driver = Redriver(
             gain_db=self.redriver_gain_db, peaking_db=self.redriver_peaking_db, peak_frequency=self.symbol_rate / 2,
             bandwidth=self.symbol_rate, noise_density=self.redriver_noise_density,
@@ -130,7 +131,14 @@ class Setup:
         channel = Cascade(parts=(before.channel, driver, after.channel))
         return replace(before, channel=channel, aggressors=aggressors)
 
+    def _twinax(self, length: float, gauge: int) -> Twinax:
+        check.one_of(f"setup {self.name}", "gauge", gauge, tuple(CABLES))
+        check.finite(f"setup {self.name}", "length", length, "m")
+        return replace(CABLES[gauge].value, length=float(length))
+
     def _hosts(self, hosts: tuple[str, str] | None) -> tuple[tuple[MultiPort, ...], tuple[MultiPort, ...]]:
+        if hosts is not None and (not isinstance(hosts, tuple) or len(hosts) != 2):
+            raise check.fail(f"setup {self.name}", "hosts", "(class at the transmitter, class at the receiver) or None", hosts)
         return (
             self.host_parts(hosts[0] if hosts else None, "tx"),
             self.host_parts(hosts[1] if hosts else None, "rx"),
@@ -197,9 +205,12 @@ def setup(name: str) -> Setup:
     """
     table = toml_text.standard("reach")
     aliases = {alias: key for key in names() for alias in (key, *table[key]["aliases"])}
-    key = aliases.get(name.strip().upper())
+    key = aliases.get(str(name).strip().upper())
     if key is None:
-        raise ValueError(f"unknown rate {name!r}{suggestion(name, list(aliases))}")
+        rates = {f"{table[key]['symbol_rate'] / GBd:g}": key for key in names()}
+        meant = rates.get(str(name).strip().upper().removesuffix("GBD").rstrip())
+        hint = f"; was the symbol rate {name} GBd meant? That is {meant}" if meant else suggestion(str(name), list(aliases))
+        raise ValueError(f"unknown rate {name!r}{hint}")
     row, receiver = dict(table[key]), table["receiver"]
     shape = named(row.pop("modulation"))
     mismatch = row.pop("level_mismatch")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from dsp import check
 from serdes.link import Link
 from serdes.semi_analytic import SemiAnalytic
 from serdes.statistical import Statistical
@@ -20,10 +21,14 @@ def simulate(link: Link, engine: Statistical | SemiAnalytic | TimeDomain, rng: n
 
     Only `TimeDomain` draws random numbers: it needs ``rng`` and nothing else may have one. Raises ValueError otherwise.
     """
+    check.instance("simulate", "link", link, Link)
     if isinstance(engine, Statistical | SemiAnalytic):
         if rng is not None:
             raise ValueError(f"{type(engine).__name__} draws no random numbers: leave rng out")
         return engine.run(link)
+    from serdes.time_domain import TimeDomain
+
+    check.instance("simulate", "engine", engine, (Statistical, SemiAnalytic, TimeDomain))
     if rng is None:
         raise ValueError("TimeDomain needs rng, a numpy.random.Generator, for example numpy.random.default_rng(1)")
     return engine.run(link, rng)

@@ -49,6 +49,7 @@ class Statistical:
         check.count(self, "n_phases", self.n_phases, LEAST, hint="fewer can't carry the band of the signal")
         check.count(self, "n_bins", self.n_bins, 16)
         check.count(self, "max_cursors", self.max_cursors, 1)
+        check.instance(self, "eye", self.eye, bool)
 
     def run(self, link: Link) -> LinkResult:
         """Error ratios, SNR, budget and eye of ``link``. A closed eye or a dead channel is a result with its reason."""

@@ -7,13 +7,20 @@ import pytest
 
 from channels.channel import impulse_response
 from channels.copper import CopperChannel, Twinax
+from channels.file_network import FileNetwork
+from channels.nonlinear import Comb
+from channels.touchstone_data import TouchstoneData
+from dsp.distribution import Interference
 from dsp.equalizer import Mmse
 from dsp.grid import Grid
+from dsp.response import PulseResponse
 from serdes.serialize import from_dict, to_dict
 from serdes.setups import setup
 from serdes.simulate import simulate
 from serdes.statistical import Statistical
 from serdes.time_domain import TimeDomain
+
+GRID = Grid(symbol_rate=53.125e9, samples_per_symbol=4, n_symbols=16)
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +91,29 @@ def test_the_command_line_says_it_in_one_line(tmp_path, capsys, monkeypatch):
     assert stop.value.code != 0
     assert "Traceback" not in said
     assert "link.toml" in said
+
+
+@pytest.mark.parametrize(
+    ("make", "field"),
+    [
+        (lambda: Statistical(eye="no"), r"Statistical\.eye must be a bool, got 'no'"),
+        (lambda: Statistical(eye=np.nan), r"Statistical\.eye"),
+        (lambda: simulate("a link", Statistical()), r"simulate\.link must be a Link, got 'a link'"),
+        (lambda: simulate(setup("112G").link(1.0), "fast"), r"simulate\.engine must be a Statistical or"),
+        (lambda: setup("112G").link(1.0).vary({3: 3}), r"vary\.path must be a str, got 3"),
+        (lambda: FileNetwork.open(None), r"path must be a str or Path, got None"),
+        (lambda: PulseResponse(samples=np.zeros(8), grid=None, start=0.0), r"PulseResponse\.grid must be a Grid"),
+        (lambda: PulseResponse(samples=np.zeros(64), grid=GRID, start=None), r"PulseResponse\.start must be a finite"),
+        (lambda: PulseResponse(samples=np.zeros(7), grid=GRID, start=0.0), r"PulseResponse\.samples must be of shape \(64,\)"),
+        (lambda: PulseResponse(samples="x", grid=GRID, start=0.0), r"PulseResponse\.samples must be an array of finite real"),
+        (lambda: Interference(cursors=None, levels="x", sigma=0.1), r"Interference\.(cursors|levels) must be"),
+        (
+            lambda: TouchstoneData(frequency="x", s=1, reference=(50.0,)),
+            r"TouchstoneData\.frequency must be an array of finite",
+        ),
+        (lambda: Comb(symbol_rate=60e9, spacing=-1.0), r"Comb\.spacing must be greater than 0"),
+    ],
+)
+def test_wrong_values_name_field_rule_and_value(make, field):
+    with pytest.raises(ValueError, match=field):
+        make()

@@ -82,10 +82,22 @@ def test_a_cable_that_ends_in_nothing():
     assert "by 100.00 dB" in dead.reason
 
 
-@pytest.mark.parametrize("bracket", [(1.0, 1.0), (2.0, 1.0), (-1.0, 1.0), (math.nan, 1.0), (0.0, math.nan)])
+@pytest.mark.parametrize("bracket", [(1.0, 1.0), (2.0, 1.0), (-1.0, 1.0), (0.0, 1.0, 2.0)])
 def test_a_bracket_must_rise(bracket):
     with pytest.raises(ValueError, match=r"bracket must be \(low, high\) with 0 <= low < high \[m\], got"):
         reach(simple_cable, TARGET, bracket)
+
+
+@pytest.mark.parametrize("bracket", [None, (math.nan, 1.0), (0.0, math.nan), (0.0, "5")])
+def test_a_bracket_is_two_numbers(bracket):
+    with pytest.raises(ValueError, match=r"reach\.bracket.* must be a (tuple|finite)"):
+        reach(simple_cable, TARGET, bracket)
+
+
+@pytest.mark.parametrize("tolerance", [-1.0, 0.0, math.nan, "fine"])
+def test_a_tolerance_is_positive(tolerance):
+    with pytest.raises(ValueError, match=r"reach\.tolerance must be"):
+        reach(simple_cable, TARGET, (0.5, 6.0), tolerance)
 
 
 @pytest.mark.parametrize(("field", "value"), [("error_ratio", 0.0), ("error_ratio", 0.5), ("error_ratio", math.nan),

@@ -43,11 +43,30 @@ def test_rates_and_their_other_names():
         ("fast", "it has 25G, 28G"),
         ("", "unknown rate ''"),
         ("112", "did you mean '112G'"),
+        ("53.125", r"was the symbol rate 53\.125 GBd meant\? That is 100G"),
+        ("106.25 GBd", "That is 200G"),
+        (53.125, "GBd meant"),
+        (None, "unknown rate None"),
     ],
 )
 def test_unknown_rates(name, message):
     with pytest.raises(ValueError, match=message):
         setup(name)
+
+
+@pytest.mark.parametrize("make", ["link", "retimed", "redriven"])
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"length": None}, r"setup 200G\.length must be a finite number \[m\], got None"),
+        ({"length": "a"}, r"setup 200G\.length must be a finite number"),
+        ({"length": 1.0, "gauge": 99}, r"setup 200G\.gauge must be one of"),
+        ({"length": 1.0, "hosts": ("HN",)}, r"setup 200G\.hosts must be \(class at the transmitter"),
+    ],
+)
+def test_wrong_cables_name_the_field(make, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        getattr(setup("200G"), make)(**wrong)
 
 
 # The table of set-ups: symbol rate [GBd], levels, R_LM, drive [V], rise [ps], eta_0 [V^2/GHz], SNR_TX [dB], A_DD, error ratio.
