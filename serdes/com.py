@@ -118,14 +118,16 @@ class CaseResult:
         return float(-20 * np.log10(factor))
 
     def why(self) -> list[dict[str, Any]]:
-        """Rows for a table, the largest impairment first: rms, share, COM without it, what one more dB would take."""
+        """Rows for a table, the largest impairment first: rms, share, COM of the DFE without it, and by how many dB
+        it must fall for one more dB of that COM. What the sequence detector gains on top is left as it is.
+        """
         if self.law is None:
             return []
         sigmas, shares = self.sigmas, self.shares
         return [
             {
                 "cause": CAUSES[name], "symbol": name, "rms_mv": sigmas[name] * 1e3, "share": shares[name],
-                "com_without_db": self.without(name), "for_one_db": self.for_one_db(name),
+                "com_dfe_without_db": self.without(name), "for_one_db": self.for_one_db(name),
             }
             for name in sorted(CAUSES, key=lambda n: -sigmas[n])
             if sigmas[name] > 0
@@ -193,7 +195,8 @@ def case_record(case: CaseResult) -> dict[str, Any]:
         "fom_db": e.fom, "g_DC_db": e.g_DC, "g_DC2_db": e.g_DC2, "tx_taps": list(e.tx), "tx_main": e.before,
         "dfe_taps": list(e.feedback),
         "ffe_taps": list(e.feed_forward), "ffe_main": e.n_precursors, "candidates": e.n_candidates, "evaluated": e.n_evaluated,
-        "sigma_mv": {name: value * 1e3 for name, value in case.sigmas.items()}, "shares": case.shares,
+        "sigma_mv": {name: value * 1e3 for name, value in case.sigmas.items()}, "shares": case.shares, "why": case.why(),
+        "der_mlsd": case.detector.error_ratio, "added_noise_mv": case.detector.added_noise * 1e3,
     }  # fmt: skip
     if case.opening is not None:
         out |= {"veo_mv": case.opening.height * 1e3, "vec_db": case.opening.closure_db}

@@ -101,7 +101,12 @@ def _judge(sheet: Sheet, network: FileNetwork) -> list[Finding]:
             f"{name}: not passive, singular value {report.max_singular_value:.4g}"
             f" at {report.max_singular_frequency / GHz:g} GHz"
         )
-    found = [
+    if report.n_not_passive:
+        text = f"{name}: singular value up to {report.max_singular_value:.4g}, taken for measurement noise below {NOT_PASSIVE}"
+        small = [Finding("not-passive", text)]
+    else:
+        small = []
+    found = small + [
         Finding(f.code, f"{name}: {f.message}", f.severity)
         for f in check_rate(network, sheet.f_b)
         if f.severity == "warning" and f.code not in ("near-nyquist", "not-passive")

@@ -19,7 +19,7 @@ _ERL_BIN = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class Losses:
-    """``insertion_loss_db`` and ``fitted_loss_db`` of the channel at the Nyquist frequency, ``die_to_die_db`` with packages,
+    """``insertion_loss_db`` and ``fitted_loss_db`` of the channel at the Nyquist frequency, without packages,
     ``deviation_db`` FOM_ILD [dB], ``crosstalk`` ICN [V], ``erl_db`` of the two ends (None where the set has no N).
     """
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from serdes.com_bank import receiver_lags
 from serdes.com_dfe import Equalised
 from serdes.com_noise import Law, signal_amplitude
 from serdes.com_sheet import Sheet
 
 _ENOUGH = 1e-4
 _MOST_TERMS = 100
+_ETA = 1e-17  # any density [V^2/Hz]: only the shape it gets is used
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mlsd:
-    """``gain_db`` over the DFE (0 or more), ``error_ratio`` of the detector, ``added_noise`` g_an, ``terms`` of the sum."""
+    """``gain_db`` over the DFE (0 or more), ``error_ratio`` of the detector, ``added_noise`` [V] rms at the decision that the
+    rule of 178A.1.10.1 puts in, ``terms`` of the sum.
+    """
 
     gain_db: float
     error_ratio: float
@@ -47,22 +51,21 @@ def _script(sheet: Sheet, e: Equalised, law: Law) -> Mlsd:
     return Mlsd(gain_db=float(20 * np.log10(law.quantile(ratio) / signal)), error_ratio=float(total), terms=j)
 
 
-def added_noise(sheet: Sheet, e: Equalised, law: Law) -> float:
-    """g_an: how often the receiver noise is added to raise the amplitude at DER_0 by ``Delta_COM`` (178A.1.10.1)."""
+def added_noise(sheet: Sheet, law: Law) -> float:
+    """Variance [V^2] of the Gaussian noise that raises the amplitude at DER_0 by ``Delta_COM`` (178A.1.10.1).
+
+    It is g_an times the receiver's, whose shape it takes; in the limit of none, what the rule comes to.
+    """
     from scipy.optimize import brentq
 
-    goal = law.quantile(sheet.DER_0) * 10 ** (sheet.Delta_COM / 20)
-    receiver = e.variances["N"]
-    if receiver <= 0 or sheet.Delta_COM == 0:
+    now = law.quantile(sheet.DER_0)
+    goal = now * 10 ** (sheet.Delta_COM / 20)
+    if sheet.Delta_COM == 0:
         return 0.0
-
-    def excess(g: float) -> float:
-        return louder(law, g * receiver).quantile(sheet.DER_0) / goal - 1
-
-    high = 1.0
-    while excess(high) < 0:
+    high = now**2
+    while louder(law, high).quantile(sheet.DER_0) < goal:
         high *= 4
-    return float(brentq(excess, 0.0, high, rtol=1e-6))
+    return float(brentq(lambda v: louder(law, v).quantile(sheet.DER_0) / goal - 1, 0.0, high, xtol=1e-9 * high, rtol=1e-6))
 
 
 def louder(law: Law, variance: float) -> Law:
@@ -81,11 +84,12 @@ def behind(taps: np.ndarray, lags: np.ndarray, n: int) -> np.ndarray:
 
 def _draft(sheet: Sheet, e: Equalised, law: Law) -> Mlsd:
     signal, b = signal_amplitude(sheet, e.main), e.feedback[0]
-    g = added_noise(sheet, e, law)
-    noisy = louder(law, g * e.variances["N"])
+    added = added_noise(sheet, law)
+    noisy = louder(law, added)
     taps = np.array(e.feed_forward)
     n = _MOST_TERMS + 1
-    r = behind(taps, e.spectra.total + g * e.spectra.receiver, n)
+    shape = receiver_lags(replace(sheet, eta_0=_ETA), e.g_DC, e.g_DC2, e.spectra.receiver.size)
+    r = behind(taps, e.spectra.total + added * shape / behind(taps, shape, 1)[0], n)
     period = 2 ** int(np.ceil(np.log2(e.isi.size + n)))
     r = r + sheet.mean_square * np.fft.irfft(np.abs(np.fft.rfft(e.isi, period)) ** 2, period)[:n]
     rho = r / r[0]
@@ -101,7 +105,7 @@ def _draft(sheet: Sheet, e: Equalised, law: Law) -> Mlsd:
         if term <= _ENOUGH * total:
             break
     gain = 20 * np.log10(noisy.quantile(total) / signal) if 0 < total < 0.5 else 0.0
-    return Mlsd(gain_db=max(0.0, float(gain)), error_ratio=float(total), added_noise=g, terms=j)
+    return Mlsd(gain_db=max(0.0, float(gain)), error_ratio=float(total), added_noise=float(np.sqrt(added)), terms=j)
 
 
 def _event(law: Law, b: float, j: int) -> Law:

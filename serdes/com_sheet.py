@@ -57,7 +57,9 @@ class Sheet:
     receiver), each one value a die stage; ``C_b``, ``C_p``, ``R_d``: (transmitter, receiver). ``G_Qual``/``G2_Qual``: which
     g_DC go with which g_DC2, empty for all. ``N_fix`` 0: no receiver FFE, the fixed equaliser of Annex 93A; else the receiver
     of Annex 178A with ``N_fix`` taps, ``d_w`` of them before the main one, floating groups up to ``N_max``. ``S_tn``: which
-    definition of the transmitter noise spectrum; ``crosstalk``: of sigma_XT in the search; ``pdf``: the exact law or the bins
+    definition of the transmitter noise spectrum: D3.3 takes SNR_TX as peak over rms, noise power 10^(-SNR_TX/10) of an outer
+    symbol; d0.2 multiplied that once more by sigma_X^2, the mean square of the symbols, (L + 1) / (3 (L - 1)), so the same
+    SNR_TX is 10 lg(9/5) = 2.55 dB less noise for PAM4; ``crosstalk``: of sigma_XT in the search; ``pdf``: the exact law or the bins
     of the script; ``mlsd``: form of the sequence detector; ``H_r``: what the receiver filter acts on (the script leaves it out
     of the signal where it draws no spectra); ``floating``: how groups of feedback taps are placed, as the script does or with
     the most energy removed. ``sample_adjustment`` [samples]: sampling phases searched about the peak (Annex 178A). ``T_O`` 0:

@@ -23,9 +23,10 @@ def read_workbook(path: str | Path) -> Sheet:
 
 
 def workbook_keywords(path: str | Path) -> dict[str, Any]:
-    """Every known keyword in the workbook with the cell to its right."""
+    """Every known keyword in the workbook with the cell to its right. ValueError for one that is nearly known."""
     rows = _binary_cells(Path(path)) if Path(path).suffix.lower() == ".xls" else _cells(Path(path))
     found: dict[str, Any] = {}
+    others: set[str] = set()
     for row in rows.values():
         for column, text in sorted(row.items()):
             key = text.strip() if isinstance(text, str) else None
@@ -34,12 +35,23 @@ def workbook_keywords(path: str | Path) -> dict[str, Any]:
             value = row.get(column + 1)
             if key in KNOWN and key not in IGNORED and key not in found and value not in (None, ""):
                 found[key] = value
+            elif key and key not in KNOWN and value not in (None, ""):
+                others.add(key)
     for key in REQUIRED:
         if key not in found:
-            texts = {t.strip() for row in rows.values() for t in row.values() if isinstance(t, str)}
-            near = difflib.get_close_matches(key, texts - set(KNOWN), 1, 0.7)
+            near = difflib.get_close_matches(key, others, 1, 0.7)
             raise ValueError(f"{path}: keyword {key!r} is missing" + (f"; {near[0]!r} is there, was it meant?" if near else ""))
+    absent = {_bare(key): key for key in KNOWN if key not in found and key not in IGNORED}
+    for other in sorted(others):
+        near = difflib.get_close_matches(_bare(other), absent, 1, 0.9)
+        if near:
+            raise ValueError(f"{path}: unknown keyword {other!r}, did you mean {absent[near[0]]!r}?")
     return found
+
+
+def _bare(key: str) -> str:
+    """A keyword without what is easily written another way."""
+    return re.sub(r"[\s_]+", "_", key.lower())
 
 
 def _tag(node: ElementTree.Element) -> str:

@@ -200,7 +200,7 @@ def test_shares_and_what_removal_brings(result):
     assert sum(case.shares.values()) == pytest.approx(1)
     rows = case.why()
     assert [r["rms_mv"] for r in rows] == sorted((r["rms_mv"] for r in rows), reverse=True)
-    assert all(r["com_without_db"] >= case.com_dfe_db - 1e-9 for r in rows)
+    assert all(r["com_dfe_without_db"] >= case.com_dfe_db - 1e-9 for r in rows)
     first = rows[0]
     factor = 10 ** (-first["for_one_db"] / 20)
     quieter = case.scaled(first["symbol"], factor).quantile(SMALL.DER_0)
@@ -318,6 +318,8 @@ def test_bad_files_are_refused_by_name(tmp_path):
         open_channel(FIXED, good, (four_port(tmp_path / "loud.s4p", ROUGH, gain=1.2),))
     with pytest.raises((ValueError, OSError), match="absent"):
         open_channel(FIXED, good, (tmp_path / "absent.s4p",))
+    almost = open_channel(FIXED, four_port(tmp_path / "almost.s4p", LINE, gain=1.015))
+    assert any(f.code == "not-passive" and "almost.s4p: singular value up to 1.01" in f.message for f in almost.findings)
     short = open_channel(FIXED, four_port(tmp_path / "short.s4p", ROUGH, f_max=40e9))
     assert "below-full-band" in [f.code for f in short.findings]
 
@@ -356,7 +358,7 @@ def test_what_closes_the_window_is_told_by_the_window():
     case = com_case(sheet, sheet.cases[0], ComChannel(thru=ROUGH, fext=(coupling(30.0),)))
     rows = case.why()
     assert {r["symbol"] for r in rows} >= {"ISI", "TX", "XT"}
-    assert all(case.com_db < r["com_without_db"] < case.com_db + 12 for r in rows)
+    assert all(case.com_db < r["com_dfe_without_db"] < case.com_db + 12 for r in rows)
     first = next(r for r in rows if r["for_one_db"] is not None)
     better = com_eye.opening(sheet, case.setting, {first["symbol"]: 10 ** (-first["for_one_db"] / 20)})
     assert db(case.signal / better.noise) == pytest.approx(case.com_db + 1, abs=1e-3)
@@ -428,6 +430,24 @@ def test_searches_of_the_script(reference, channel, config):
         if "VEC" in row:
             assert row["VEC"] == pytest.approx(row["VEC_reference"], abs=0.02)
             assert row["VEO"] == pytest.approx(row["VEO_reference"], rel=2e-3)
+
+
+def test_the_full_sheet_of_the_script(reference):
+    """Every setting of the official backplane sheet, both packages, as the script prints it."""
+    data, _ = reference
+    full = [r for r in validate_com.references(data) if r.config == "KR sheet, full grid"]
+    assert len(full) == 2
+    for ref in full:
+        assert abs(validate_com.compare(data, ref)["difference_db"]) < 0.03
+
+
+def test_few_eyes_are_enough(monkeypatch):
+    """The windowed search draws the best settings only: half as many find the same optimum."""
+    sheet = replace(FIXED, T_O=0.05, c_pre=((-0.1, -0.05, 0.0),), g_DC=(-6.0, -4.0, -2.0, 0.0), g_DC2=(-2.0, -1.0, 0.0))
+    every = com_case(sheet, sheet.cases[0], CHANNEL)
+    monkeypatch.setattr(com_eye, "MOST_EYES", 12)
+    few = com_case(sheet, sheet.cases[0], CHANNEL)
+    assert (few.setting.g_DC, few.setting.g_DC2, few.setting.tx) == (every.setting.g_DC, every.setting.g_DC2, every.setting.tx)
 
 
 def test_the_best_groups_have_the_higher_figure_of_merit(reference):

@@ -37,6 +37,7 @@ ROUGH = Chain(
 FEXT = StandardLine(length=0.1, impedance=92.5, gamma0=40.0, tau=5e-9)
 CHANNEL = ComChannel(thru=ROUGH, fext=(FEXT,), next=(replace(FEXT, length=0.12),))
 LIMITS = (1, 0.0, 0.85)
+SIDES = ("tx", "rx", "fext", "next")
 
 
 @pytest.fixture(scope="module")
@@ -246,9 +247,57 @@ def test_the_sequence_detector_only_helps_and_not_without_feedback():
 
 def test_added_noise_costs_what_it_should():
     case = com_case(SMALL, SMALL.cases[0], CHANNEL)
-    g = case.detector.added_noise
-    loud = replace(case.law, sigma=float(np.sqrt(case.law.sigma**2 + g * case.setting.variances["N"])))
+    loud = replace(case.law, sigma=float(np.hypot(case.law.sigma, case.detector.added_noise)))
     assert 20 * np.log10(loud.quantile(SMALL.DER_0) / case.law.quantile(SMALL.DER_0)) == pytest.approx(3, abs=1e-4)
+
+
+ONE = replace(SMALL, c_pre=((0.0,),), c_post=((0.0,),), g_DC=(-2.0,), g_DC2=(0.0,))
+
+
+def com_of(sheet, channel=CHANNEL):
+    return com_case(sheet, sheet.cases[0], channel).com_db
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [{"T_r": t} for t in (2e-12, 4e-12, 7e-12)], [{"eta_0": e} for e in (0.0, 6e-18, 3e-17)],
+        [{"sigma_RJ": s} for s in (0.0, 0.01, 0.02)], [{"A_DD": a} for a in (0.0, 0.02, 0.04)],
+        [{"SNR_TX": s} for s in (40.0, 33.0, 30.0)], [{"DER_0": d} for d in (1e-3, 2e-4, 1e-6)],
+    ],
+)  # fmt: skip
+def test_com_falls_as_things_get_worse(changes):
+    values = [com_of(replace(ONE, **change)) for change in changes]
+    assert values == sorted(values, reverse=True)
+
+
+def test_a_receiver_without_noise_is_the_limit_of_little():
+    """The sequence detector's rule adds noise of the receiver's shape, however little the receiver has of its own."""
+    none, little = (com_case(replace(ONE, eta_0=e), ONE.cases[0], CHANNEL).detector for e in (0.0, 1e-22))
+    assert none.added_noise == pytest.approx(little.added_noise, rel=1e-3)
+    assert none.gain_db == pytest.approx(little.gain_db, abs=1e-3)
+
+
+def test_com_falls_with_the_package():
+    def longer(z):
+        ends = {side: replace(getattr(ONE.cases[0], side), z_p=(z, *getattr(ONE.cases[0], side).z_p[1:])) for side in SIDES}
+        return replace(ONE, cases=(replace(ONE.cases[0], **ends),))
+
+    values = [com_of(longer(z), ComChannel(thru=LINE)) for z in (0.012, 0.05, 0.1)]
+    assert values == sorted(values, reverse=True)
+
+
+def test_scaling_everything_without_receiver_noise_changes_nothing():
+    quiet = replace(ONE, eta_0=0.0)
+    halves = {name: getattr(quiet, name) / 2 for name in ("A_v", "A_fe", "A_ne")}
+    assert com_of(replace(quiet, **halves)) == pytest.approx(com_of(quiet), abs=1e-6)
+
+
+def test_aggressors_count_in_any_order_and_only_against():
+    other = replace(FEXT, gamma0=45.0)
+    both = com_of(ONE, ComChannel(thru=ROUGH, fext=(FEXT, other), next=CHANNEL.next))
+    assert com_of(ONE, ComChannel(thru=ROUGH, fext=(other, FEXT), next=CHANNEL.next)) == pytest.approx(both, abs=1e-9)
+    assert both < com_of(ONE, ComChannel(thru=ROUGH, fext=(FEXT,))) < com_of(ONE, ComChannel(thru=ROUGH))
 
 
 def test_com_against_length_gives_a_reach():

@@ -294,3 +294,25 @@ def test_workbooks_that_cannot_be_read_say_why(tmp_path):
     workbook(blocks, {**KEYWORDS, ".START": "package"}, "http://purl.oclc.org/ooxml/spreadsheetml/main")
     with pytest.raises(ValueError, match="package blocks"):
         read_workbook(blocks)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("N_bg", "N_Bg"), ("g_DC_HP", "g_DC_Hp"), ("sigma_r", "sigma r"), ("f_HP_PZ", "F_HP_PZ")]
+)
+def test_a_misspelt_optional_keyword_is_refused(tmp_path, right, wrong):
+    path = tmp_path / "mine.xlsx"
+    workbook(
+        path, {**{k: v for k, v in KEYWORDS.items() if k != right}, wrong: 1}, "http://purl.oclc.org/ooxml/spreadsheetml/main"
+    )
+    with pytest.raises(ValueError, match=rf"mine\.xlsx: (unknown keyword '{wrong}', did you mean|keyword) '{right}'"):
+        read_workbook(path)
+
+
+def test_other_labels_of_a_workbook_are_left_alone(tmp_path):
+    path = tmp_path / "mine.xlsx"
+    workbook(
+        path,
+        {**KEYWORDS, "Table 93A-1 parameters": "Setting", "Operational": 1},
+        "http://purl.oclc.org/ooxml/spreadsheetml/main",
+    )
+    assert replace(read_workbook(path), name="sheet") == from_keywords(KEYWORDS)

@@ -42,11 +42,35 @@ def test_answer_has_verdict_reasons_and_figures(tmp_path):
     assert steps == [(1, 1)]
     assert answer.tables["com"][0]["verdict"] in ("pass", "fail")
     assert answer.tables["why_1"][0]["share"] > 0.1
+    parts = {row["part"]: row["setting"] for row in answer.tables["equaliser"]}
+    assert {"CTLE", "Tx FFE", "DFE"} <= set(parts)
+    assert parts["Tx FFE"].startswith("(-1) -0.1")
+    assert "(+12)" in parts["DFE"]
     assert any("one more dB" in note or "no single impairment" in note for note in answer.notes)
     assert answer.notes[-1] == "something odd"
     written = {path.name for path in answer.write(tmp_path)}
     assert {"com.csv", "why_1.csv", "com.json", "com_1.png"} <= written
-    assert json.loads((tmp_path / "com.json").read_text())["standard"] == "802.3ck-kr"
+    record = json.loads((tmp_path / "com.json").read_text())
+    assert record["standard"] == "802.3ck-kr"
+    why = record["cases"][0]["why"]
+    assert [row["symbol"] for row in why] == [row["symbol"] for row in answer.tables["why_1"]]
+    assert {"com_dfe_without_db", "for_one_db", "rms_mv", "share"} <= set(why[0])
+    assert {"der_mlsd", "added_noise_mv"} <= set(record["cases"][0])
+
+
+def test_parts_of_the_equaliser_are_those_of_the_set():
+    for name, there, absent in (
+        ("802.3ck-c2c", "DFE", "floating"),
+        ("802.3ck-kr", "DFE, floating", "Rx FFE"),
+        ("802.3dj-kr", "Rx FFE, floating", "DFE, floating"),
+    ):
+        sheet = standard(name)
+        sheet = replace(
+            sheet, Delta_f=50e6, c_pre=((0.0,),), c_post=(), g_DC=(-3.0,), g_DC2=(-1.0,), N=0, cases=sheet.cases[:1]
+        )
+        parts = {row["part"] for row in study.equaliser(study.measure(sheet, CHANNEL).cases[0])}
+        assert there in parts
+        assert not any(absent in part for part in parts)
 
 
 def test_windowed_sets_and_failures_are_told():

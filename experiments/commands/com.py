@@ -12,8 +12,8 @@ from experiments.console import Out, finish, progress, show
 
 commands = typer.Typer()
 COLUMNS = {
-    "case": "case", "verdict": "verdict", "com_db": "COM dB", "mlsd_db": "of it MLSD", "vec_db": "VEC dB", "veo_mv": "VEO mV", "A_s_mv": "A_s mV",
-    "A_ni_mv": "A_ni mV", "fom_db": "FOM dB", "g_DC_db": "g_DC", "g_DC2_db": "g_DC2", "tx": "Tx taps", "dfe": "DFE", "floating": "floating at",
+    "case": "case", "verdict": "verdict", "com_db": "COM dB", "com_dfe_db": "of the DFE", "mlsd_db": "MLSD", "vec_db": "VEC dB",
+    "veo_mv": "VEO mV", "A_s_mv": "A_s mV", "A_ni_mv": "A_ni mV", "fom_db": "FOM dB", "equaliser": "equaliser",
 }  # fmt: skip
 
 
@@ -53,9 +53,14 @@ def com(
         "cause": "impairment",
         "rms_mv": "rms mV",
         "share": "share",
-        "com_without_db": "COM without it",
+        "com_dfe_without_db": "COM of the DFE without it",
         "for_one_db": "1 dB more takes dB less",
     }
+    show(
+        answer.tables["equaliser"],
+        {"case": "case", "part": "part", "setting": "setting"},
+        "Chosen equaliser; taps by place [UI]",
+    )
     for name, table in answer.tables.items():
         if name.startswith("why"):
             show(table, why, f"Case {name.removeprefix('why_')}: what is in the way")

@@ -78,6 +78,7 @@ def answer(result: ComResult) -> Answer:
     import json
 
     tables: dict[str, list[dict[str, Any]]] = {"com": [summary(case) for case in result.cases]}
+    tables["equaliser"] = [row for case in result.cases for row in equaliser(case)]
     for case in result.cases:
         tables[f"why_{case.case.name}"] = case.why()
     figures = {
@@ -98,22 +99,34 @@ def summary(case: CaseResult) -> dict[str, Any]:
     e = case.setting
     row: dict[str, Any] = {
         "case": case.case.name, "verdict": "pass" if case.passes else "fail", "com_db": case.com_db,
-        "mlsd_db": case.detector.gain_db,
+        "com_dfe_db": case.com_dfe_db, "mlsd_db": case.detector.gain_db,
         "A_s_mv": case.signal / mV, "A_ni_mv": case.noise / mV,
     }  # fmt: skip
     if case.opening is not None:
         row |= {"vec_db": case.opening.closure_db, "veo_mv": case.opening.height / mV}
     if e is None:
         return row | {"equaliser": "none: no setting has a sampling point"}
-    taps = " ".join(f"{c:.2f}".rstrip("0").rstrip(".") for c in e.tx)
-    feedback = " ".join(f"{b:.3f}" for b in e.feedback[:4]) + (" ..." if len(e.feedback) > 4 else "")
-    floating = [k - e.n_precursors for k in range(case.sheet.N_fix, len(e.feed_forward)) if e.feed_forward[k]]
-    if case.sheet.N_bg:
-        floating = [k + 1 for k in range(case.sheet.N_b, len(e.feedback)) if e.feedback[k]]
-    return row | {
-        "fom_db": e.fom, "g_DC_db": e.g_DC, "g_DC2_db": e.g_DC2, "tx": taps, "dfe": feedback,
-        "floating": " ".join(map(str, floating)), "candidates": e.n_candidates, "solved": e.n_evaluated,
-    }  # fmt: skip
+    return row | {"fom_db": e.fom, "candidates": e.n_candidates, "solved": e.n_evaluated}
+
+
+def equaliser(case: CaseResult) -> list[dict[str, Any]]:
+    """The chosen equaliser, one row for each of its parts; taps by their place, 0 the main one."""
+    e, sheet = case.setting, case.sheet
+    if e is None:
+        return []
+
+    def taps(values: Sequence[float], first: int) -> str:
+        return ", ".join(f"({k:+d}) {v:.4g}" if k else f"(0) {v:.4g}" for k, v in enumerate(values, first) if v)
+
+    parts = {
+        "CTLE": f"g_DC {e.g_DC:g} dB, g_DC2 {e.g_DC2:g} dB",
+        "Tx FFE": taps(e.tx, -e.before),
+        "Rx FFE": taps(e.feed_forward[: sheet.N_fix], -e.n_precursors) if sheet.N_fix else "",
+        "Rx FFE, floating": taps(e.feed_forward[sheet.N_fix :], sheet.N_fix - e.n_precursors) if sheet.N_wg else "",
+        "DFE": taps(e.feedback[: sheet.N_b], 1),
+        "DFE, floating": taps(e.feedback[sheet.N_b :], sheet.N_b + 1) if sheet.N_bg else "",
+    }
+    return [{"case": case.case.name, "part": part, "setting": text} for part, text in parts.items() if text]
 
 
 def notes(result: ComResult) -> list[str]:
@@ -143,6 +156,8 @@ def notes(result: ComResult) -> list[str]:
         if here.erl_db is not None:
             text += f", ERL of the bare channel {here.erl_db[0]:.2f} and {here.erl_db[1]:.2f} dB (limit {sheet.ERL_min:g})"
         out.append(text)
+    if sheet.N_fix and sheet.S_tn == "d0.2":
+        out.append("transmitter noise as in d0.2: a power of 10^(-SNR_TX/10) sigma_X^2, for PAM4 2.55 dB below that of D3.3")
     if sheet.H_r == "noise":
         out.append("the receiver filter acts on noise alone, as the script does where it draws no spectra: not the standard")
     return out + list(result.findings)
@@ -197,12 +212,17 @@ def _law(ax: Axes, case: CaseResult) -> None:
     tails = case.law.interference.log_tail(-y) / np.log(10)
     ax.plot(y / mV, tails, color="#0072B2", label="noise and interference below y")
     ax.axhline(np.log10(case.sheet.DER_0), color="0.4", linewidth=0.9, linestyle="--", label=f"DER_0 = {case.sheet.DER_0:g}")
-    ax.axvline(-case.noise / mV, color="#D55E00", linestyle="-.", label=f"-A_ni = {-case.noise / mV:.3f} mV")
+    ax.axvline(
+        -case.noise / mV,
+        color="#D55E00",
+        linestyle="-.",
+        label=f"-A_ni = {-case.noise / mV:.3f} mV" + (" (of the window)" if case.opening else ""),
+    )
     ax.axvline(-case.signal / mV, color="#009E73", label=f"-A_s = {-case.signal / mV:.3f} mV")
     ax.set(
         xlabel="y [mV]",
         ylabel="log10 probability",
-        title="Law of the noise",
+        title="Tail of noise and interference" + (", at the sampling point" if case.opening else ""),
         ylim=(max(np.log10(case.sheet.DER_0) * 2.5, -20), 0),
     )
     ax.legend(loc="lower right")
