@@ -14,7 +14,7 @@ import numpy as np
 
 from channels import causality
 from channels.touchstone_data import Finding
-from dsp import check
+from dsp import check, units
 
 if TYPE_CHECKING:
     from scipy.interpolate import CubicSpline
@@ -67,14 +67,16 @@ class Conditioning:
 class Conditioned:
     """A network ready for any frequency: ``response(f)``; made by `condition`.
 
-    ``delay`` [s] is the bulk delay removed for interpolation, ``dc_method`` says where S(0) comes from, ``path`` is the
-    (out, in) that the measures of delay and causality look at.
+    ``delay`` [s] is the bulk delay, ``removed`` [s] what of it was taken out for interpolation, ``dc_method`` says where S(0)
+    comes from, ``steps`` what each step did by the ``choices``, in order. ``path`` is the (out, in) that the measures of delay
+    and causality look at.
     """
 
     f_max: float
     delay: float
     dc_method: str
-    taper: float
+    choices: Conditioning
+    steps: tuple[str, ...]
     findings: tuple[Finding, ...]
     spline: CubicSpline = field(repr=False)
     removed: float
@@ -92,8 +94,8 @@ class Conditioned:
         inside = f <= self.f_max * (1 + 1e-12)
         g = np.minimum(f[inside], self.f_max)
         s[:, :, inside] = self.spline(g) * np.exp(-2j * np.pi * g * self.removed)
-        if self.taper:
-            start = (1 - self.taper) * self.f_max
+        if self.choices.taper:
+            start = (1 - self.choices.taper) * self.f_max
             s *= np.cos(np.pi / 2 * np.clip((f - start) / (self.f_max - start), 0, 1)) ** 2
         return s
 
@@ -157,16 +159,22 @@ def bulk_delay(f: np.ndarray, transfer: np.ndarray) -> float:
     return delay
 
 
-def passivity_findings(f: np.ndarray, s: np.ndarray) -> tuple[float, float, int, tuple[Finding, ...]]:
-    """Largest singular value, the frequency [Hz] where it is, the number of points beyond 1 + 1e-4, and what to say."""
+def passivity_findings(f: np.ndarray, s: np.ndarray, clipped: bool = False) -> tuple[float, float, int, tuple[Finding, ...]]:
+    """Largest singular value, the frequency [Hz] where it is, the number of points beyond 1 + 1e-4, and what to say.
+
+    ``clipped``: what is used of ``s`` has its singular values clipped at 1.
+    """
     largest = np.linalg.svd(np.moveaxis(s, -1, 0), compute_uv=False)[:, 0]
     k, n = int(np.argmax(largest)), int(np.count_nonzero(largest > 1 + PASSIVE))
     text = f"not passive: largest singular value {largest[k]:.6g} at {f[k]:g} Hz, {n} of {f.size} points beyond 1; "
-    if largest[k] > 1 + CLIP_LIMIT:
+    if clipped:
+        text += "clipped at 1 in what is used"
+    elif largest[k] > 1 + CLIP_LIMIT:
         text += "refused: too much to repair, measure or export again"
     else:
         text += "small enough to repair with clip_passivity"
-    return float(largest[k]), float(f[k]), n, (Finding("not-passive", text),) if n else ()
+    finding = Finding("not-passive", text, "info" if clipped else "warning")
+    return float(largest[k]), float(f[k]), n, (finding,) if n else ()
 
 
 def condition(
@@ -187,17 +195,29 @@ def condition(
         findings.append(
             Finding("not-reciprocal", f"|S12 - S21| reaches {reciprocity:.3g}: amplifier, or a port order mixed up?")
         )
+    steps = [f"reciprocity: {'averaged' if choices.average_reciprocity else 'left'}, |S12 - S21| was up to {reciprocity:.3g}"]
     if choices.average_reciprocity:
         s = (s + s.swapaxes(0, 1)) / 2
     if choices.clip_passivity:
-        s = _clipped(s)
+        s, largest = _clipped(s)
+        steps.append(f"singular values: clipped at 1, largest {largest:.6g} before and {min(largest, 1.0):.6g} after")
+    else:
+        steps.append("singular values: left")
     delay = bulk_delay(f, s[paths[0]])
     removed = delay if choices.remove_delay else 0.0
+    kept = "removed before interpolation and put back" if choices.remove_delay else "kept"
+    steps.append(f"bulk delay: {delay / units.ns:.6g} ns {kept}")
     s = s * np.exp(2j * np.pi * f * removed)
     below, low, method, found = _low_end(f, s, reference, choices, paths)
     findings += found
     if not is_uniform(f):
         findings.append(Finding("non-uniform", "non-uniform frequency grid: resampled by cubic interpolation", "info"))
+    edge = f"raised cosine from {(1 - choices.taper) * f[-1] / units.GHz:.6g} GHz" if choices.taper else "none"
+    steps += [
+        f"DC: S(0) {method}",
+        f"interpolation: cubic, {below.size} points from 0 Hz on put below {f[f > 0][0] / units.MHz:.6g} MHz",
+        f"taper: {edge}; nothing beyond {f[-1] / units.GHz:.6g} GHz",
+    ]
     keep = f > 0
     spline = CubicSpline(np.concatenate([below, f[keep]]), np.concatenate([low, s[:, :, keep]], axis=-1), axis=-1)
     return Conditioned(
@@ -205,18 +225,21 @@ def condition(
         delay=delay,
         removed=removed,
         dc_method=method,
-        taper=choices.taper,
+        choices=choices,
+        steps=tuple(steps),
         findings=tuple(findings),
         spline=spline,
         path=paths[0],
     )
 
 
-def _clipped(s: np.ndarray) -> np.ndarray:
+def _clipped(s: np.ndarray) -> tuple[np.ndarray, float]:
+    """``s`` with singular values of 1 at most, and the largest that there was."""
     u, values, v = np.linalg.svd(np.moveaxis(s, -1, 0))
-    if np.max(values) > 1 + CLIP_LIMIT:
-        raise check.fail("Conditioning", "clip_passivity", "off where the excess over 1 exceeds 1e-3", float(np.max(values)))
-    return np.moveaxis((u * np.minimum(values, 1)[:, None, :]) @ v, 0, -1)
+    largest = float(np.max(values))
+    if largest > 1 + CLIP_LIMIT:
+        raise check.fail("Conditioning", "clip_passivity", "off where the excess over 1 exceeds 1e-3", largest)
+    return np.moveaxis((u * np.minimum(values, 1)[:, None, :]) @ v, 0, -1), largest
 
 
 def _low_end(

@@ -27,7 +27,7 @@ class ImportReport:
 
     ``phase_step`` and ``rest_step`` [rad]: largest phase change of S21 between points, as it is and with ``delay`` removed.
     ``delay`` is the bulk (energy) delay, ``leading_edge`` the onset of the step response. ``noise``, ``dc_block`` and
-    ``phase_residual`` are those of `channels.quality`.
+    ``phase_residual`` are those of `channels.quality`; ``steps`` say what `channels.conditioning` did, in order.
     """
 
     path: str
@@ -54,6 +54,7 @@ class ImportReport:
     noise: NoiseFloor | None
     dc_block: DcBlock | None
     phase_residual: PhaseResidual
+    steps: tuple[str, ...]
     findings: tuple[Finding, ...]
 
     @property
@@ -75,7 +76,7 @@ class ImportReport:
         lines = [
             f"{self.path}: {self.n_ports} ports, {self.n_points} points from {band}, "
             + ("one point" if self.n_points == 1 else step),
-            f"references {', '.join(f'{z:g}' for z in self.reference)} ohm; S(0) {self.dc_method}",
+            f"references {', '.join(f'{z:g}' for z in self.reference)} ohm",
             f"in {m.inputs[0]}, out {m.outputs[0]} ({self.map_evidence})",
         ]
         if self.delay is not None and self.leading_edge is not None:
@@ -85,6 +86,7 @@ class ImportReport:
             value, basis = self.phase_residual
             phase = f"unknown ({basis})" if value is None else f"{value:.2g} rad ({basis})"
             lines.append(f"noise floor {floor}; Kramers-Kronig residual {phase}")
+        lines += [f"step {step}" for step in self.steps]
         return "\n".join(lines + [f"{f.severity}: {f.message} [{f.code}]" for f in self.findings])
 
 
@@ -102,8 +104,9 @@ def build(
     if own and proposal.confidence == "ambiguous":
         findings.append(Finding("map-ambiguous", f"the port map is a guess: {proposal.evidence}"))
     findings += port_map.check_map(data, m)
-    known = _PASSIVITY.get(sha256)  # the same for every lane of a file
-    passivity = _PASSIVITY.put(sha256, conditioning.passivity_findings(f, data.s)) if known is None else known
+    key = sha256, conditioned is not None and conditioned.choices.clip_passivity  # the same for every lane of a file
+    known = _PASSIVITY.get(key)
+    passivity = _PASSIVITY.put(key, conditioning.passivity_findings(f, data.s, key[1])) if known is None else known
     largest, where, beyond, not_passive = passivity
     findings += not_passive
     delay = edge = noise = block = None
@@ -152,6 +155,7 @@ def build(
         noise=noise,
         dc_block=block,
         phase_residual=residual,
+        steps=() if conditioned is None else conditioned.steps,
         findings=tuple(findings),
     )
 

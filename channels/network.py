@@ -108,7 +108,8 @@ class Chain(MultiPort):
             raise check.fail(self, "parts", "one part or more", self.parts)
         counts = [part.n_ports for part in flat]
         if len(set(counts)) > 1:
-            raise check.fail(self, "parts", "parts of one number of ports", counts)
+            hint = "lift differential two-ports to four-ports with pair.Balanced(part=...)" if set(counts) == {2, 4} else ""
+            raise check.fail(self, "parts", "parts of one number of ports", counts, hint)
         object.__setattr__(self, "parts", tuple(flat))
 
     @property

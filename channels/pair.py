@@ -21,7 +21,11 @@ from dsp.units import ps
 @final
 @dataclass(frozen=True, kw_only=True)
 class Pair(MultiPort):
-    """Two single-ended two-ports side by side without coupling, as a four-port."""
+    """Two single-ended two-ports side by side without coupling, as a four-port.
+
+    Each part is one leg to ground. A differential two-port (package, connector, board line, via) is both legs already: as
+    ``plus`` and ``minus`` it would come out with twice its impedance. Use `Balanced` for those.
+    """
 
     plus: MultiPort
     minus: MultiPort
@@ -40,6 +44,33 @@ class Pair(MultiPort):
 
     def _s(self, f: np.ndarray, z0: float) -> np.ndarray:
         return _side_by_side(self.plus.s(f, z0), self.minus.s(f, z0))
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class Balanced(MultiPort):
+    """A differential two-port as a four-port without coupling between its legs, to chain with `TwinaxPair` and files.
+
+    Each leg has half of the part's impedance to ground, S(z0) = S_part(2 z0), so `Differential` of it is the part again. What
+    its two legs share is not known from the differential mode: here the common mode travels like the differential one, in a
+    quarter of its impedance, and nothing is converted. In a coupled pair its impedance is higher.
+    """
+
+    part: MultiPort
+
+    def __post_init__(self) -> None:
+        check.instance(self, "part", self.part, MultiPort)
+        if self.part.n_ports != 2:
+            raise check.fail(self, "part", "a differential two-port", f"{self.part.n_ports} ports")
+
+    @property
+    def n_ports(self) -> int:
+        """Four."""
+        return 4
+
+    def _s(self, f: np.ndarray, z0: float) -> np.ndarray:
+        leg = self.part.s(f, 2 * z0)
+        return _side_by_side(leg, leg)
 
 
 @final

@@ -38,7 +38,7 @@ _MODULES = {
     "channels.copper": ("CopperChannel", "Die", "Package", "Trace", "Connector", "ShuntCapacitor", "SeriesInductor"),
     "channels.lines": ("StandardLine", "Twinax", "StopBand"),
     "channels.surface": ("Roughness", "Plating"),
-    "channels.pair": ("Pair", "Differential", "TwinaxPair"),
+    "channels.pair": ("Balanced", "Pair", "Differential", "TwinaxPair"),
     "channels.pcb": ("BoardLine",),
     "channels.via": ("Via",),
     "channels.interposer": ("InterposerWires", "InterposerChannel"),

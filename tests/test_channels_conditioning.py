@@ -196,6 +196,57 @@ def test_early_energy_tells_a_negative_delay_from_a_positive_one():
     assert prepared(f, line(f, -0.3e-9)).early_energy() > 0.9
 
 
+STEP_NAMES = ("reciprocity", "singular values", "bulk delay", "DC", "interpolation", "taper")
+
+
+def step(conditioned, name):
+    return dict(text.split(": ", 1) for text in conditioned.steps)[name]
+
+
+def test_each_step_is_named_in_order():
+    c = prepared(np.arange(1, 100) * 20e6)
+    assert tuple(text.split(":")[0] for text in c.steps) == STEP_NAMES
+    assert step(c, "interpolation") == "cubic, 8 points from 0 Hz on put below 20 MHz"
+
+
+@pytest.mark.parametrize(
+    ("choice", "name", "off", "on"),
+    [
+        (
+            {"average_reciprocity": True},
+            "reciprocity",
+            "left, |S12 - S21| was up to 0.05",
+            "averaged, |S12 - S21| was up to 0.05",
+        ),
+        ({"clip_passivity": True}, "singular values", "left", "clipped at 1, largest 1.0005 before and 1 after"),
+        (
+            {"remove_delay": False},
+            "bulk delay",
+            "1 ns removed before interpolation and put back",
+            "1 ns kept",
+        ),
+        (
+            {"dc": "series_resistance", "dc_resistance": 4.0},
+            "DC",
+            "S(0) extrapolated: ln S21 = c0 + c1 sqrt(jf) + c2 jf fitted to the lowest points, the rest that of a resistance",
+            "S(0) series resistance of 4 ohm",
+        ),
+        ({"dc": "blocked"}, "DC", None, "S(0) blocked (open)"),
+        ({"taper": 0.25}, "taper", "none; nothing beyond 4 GHz", "raised cosine from 3 GHz; nothing beyond 4 GHz"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_a_switch_is_reported_by_its_step_alone(choice, name, off, on):
+    f = np.arange(1, 201) * 20e6
+    s = line(f, skin=0.0) * 1.0005
+    s[0, 1] -= 0.05 * s[0, 1] / np.abs(s[0, 1])
+    plain, chosen = prepared(f, s), prepared(f, s, **choice)
+    assert step(chosen, name) == on
+    if off is not None:
+        assert step(plain, name) == off
+    assert [n for n in STEP_NAMES if step(plain, n) != step(chosen, n)] == [name]
+
+
 def test_one_point_is_no_response():
     with pytest.raises(ValueError, match="2 points"):
         prepared(np.array([1e9]))

@@ -171,7 +171,7 @@ def test_the_report_describes_the_file(tmp_path):
     assert report.codes == ("no-dc",)
     assert "fitted" in report.findings[0].message
     assert net.report is report
-    for part in ("a.s4p", "4 ports", "600 points", "in (1, 3), out (2, 4)", "no-dc"):
+    for part in ("a.s4p", "4 ports", "600 points", "in (1, 3), out (2, 4)", "no-dc", *report.steps):
         assert part in report.text
 
 
@@ -234,6 +234,17 @@ def test_a_passivity_that_must_not_be_clipped_names_the_file(tmp_path):
     assert "not-passive" in FileNetwork.open(path).report.codes
     with pytest.raises(TouchstoneError, match=r"gain\.s4p.*clip_passivity"):
         FileNetwork.open(path, conditioning=Conditioning(clip_passivity=True))
+
+
+def test_a_clipped_excess_is_no_longer_offered_for_repair(tmp_path):
+    path = pair_file(tmp_path / "a.s4p", gain=1.0005)
+    for clip, severity, words in ((False, "warning", "small enough to repair"), (True, "info", "clipped at 1")):
+        report = FileNetwork.open(path, conditioning=Conditioning(clip_passivity=clip)).report
+        (finding,) = (f for f in report.findings if f.code == "not-passive")
+        assert finding.severity == severity
+        assert words in finding.message
+        assert ("clipped at 1, largest" in report.text) is clip
+        assert report.max_singular_value == pytest.approx(1.0005, abs=1e-6)
 
 
 def test_case_non_passive(cases_dir):

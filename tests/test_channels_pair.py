@@ -5,11 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from channels import port_map
+from channels.catalog import CONNECTORS, LAMINATES, PACKAGES, VIAS
 from channels.causality import passivity, reciprocity
 from channels.copper import CopperChannel, StandardLine
+from channels.file_network import FilePorts
+from channels.interposer import InterposerWires
 from channels.lines import StopBand, Twinax
 from channels.network import Chain, mixed_mode
-from channels.pair import Differential, Pair, TwinaxPair, coupled_line_s
+from channels.pair import Balanced, Differential, Pair, TwinaxPair, coupled_line_s
+from channels.touchstone import write_touchstone
 from dsp.units import GHz, db, ps
 
 F = np.concatenate([[0.0], np.geomspace(1e4, 100 * GHz, 200)])
@@ -17,6 +22,8 @@ CABLE = Twinax(length=1.0)
 LINE = StandardLine(length=0.1, impedance=50.0, tau=5e-9)
 SKEWED = TwinaxPair(cable=CABLE, skews=(5 * ps,))
 COUPLED = TwinaxPair(cable=CABLE, skews=(5 * ps, -2 * ps, 3 * ps), coupling=0.2, even_delay=1.01)
+PACKAGE, CONNECTOR, VIA = PACKAGES["dj B1"].value.tx, CONNECTORS["front panel"].value, VIAS["0.5 mm stub"].value
+BOARD = replace(LAMINATES["Megtron 7"].value, length=0.1)
 
 
 @pytest.mark.parametrize(("skew", "low", "high"), [(1, 0.03, 0.12), (2, 0.12, 0.49), (3, 0.28, 1.14), (5, 0.78, 3.46)])
@@ -71,7 +78,9 @@ def test_conversion_depends_on_the_direction_the_differential_path_does_not():
 
 
 @pytest.mark.parametrize(
-    "pair", [SKEWED, COUPLED, Pair(plus=LINE, minus=replace(LINE, impedance=60.0))], ids=["skewed", "coupled", "pair"]
+    "pair",
+    [SKEWED, COUPLED, Pair(plus=LINE, minus=replace(LINE, impedance=60.0)), Balanced(part=PACKAGE)],
+    ids=["skewed", "coupled", "pair", "balanced"],
 )
 def test_pairs_are_passive_reciprocal_and_hashable(pair):
     s = pair.s(F, 45.0)
@@ -116,6 +125,48 @@ def test_common_mode_comes_back_only_where_the_pairs_are_joined_first():
     np.testing.assert_allclose(apart, straight * np.cos(phase) ** 2, atol=1e-4)
 
 
+@pytest.mark.parametrize("part", [PACKAGE, CONNECTOR, BOARD, VIA], ids=lambda part: type(part).__name__)
+@pytest.mark.parametrize("z0", [92.5, 100.0])
+def test_the_differential_view_of_a_balanced_part_is_the_part(part, z0):
+    lifted = Balanced(part=part)
+    np.testing.assert_allclose(Differential(pair=lifted).s(F, z0), part.s(F, z0), atol=1e-12)
+    modes = mixed_mode(lifted.s(F, z0 / 2))
+    assert not modes.cd.any()
+    np.testing.assert_allclose(modes.cc, modes.dd, atol=1e-12)
+    if part is not CONNECTOR:  # two differential parts side by side are something else
+        wrong = Differential(pair=Pair(plus=part, minus=part)).s(F, z0)[1, 0]
+        assert np.max(np.abs(wrong - part.s(F, z0)[1, 0])) > 0.05
+
+
+@pytest.mark.parametrize("skew", [0.0, 5 * ps])
+def test_parts_cables_and_files_in_one_chain(tmp_path, skew):
+    """Without skew the chain of two-ports; with it the cosine, up to reflections, and common mode at the far end."""
+    grid = np.arange(0, 1201) * 50e6
+    write_touchstone(tmp_path / "cable.s4p", grid, TwinaxPair(cable=CABLE, skews=(skew,)).s(grid, 50.0))
+    file = FilePorts.open(tmp_path / "cable.s4p", port_map.named("1-3/2-4"))
+    left, right = (PACKAGE, BOARD, VIA, CONNECTOR), (CONNECTOR.flipped, PACKAGE.flipped)
+    lifted = [Chain(tuple(Balanced(part=part) for part in parts)) for parts in (left, right)]
+    chain = lifted[0] @ TwinaxPair(cable=CABLE, skews=(skew,)) @ file @ lifted[1]
+    assert chain.n_ports == 4
+    modes = mixed_mode(chain.s(grid, 46.25))
+    straight = Chain((*left, CABLE, CABLE, *right)).s(grid, 92.5)[1, 0]
+    if skew == 0:
+        np.testing.assert_allclose(modes.dd[1, 0], straight, atol=1e-6)
+        np.testing.assert_allclose(modes.cd, 0, atol=1e-6)
+    else:
+        np.testing.assert_allclose(modes.dd[1, 0], straight * np.cos(np.pi * grid * 2 * skew), atol=0.003)
+        conversion, expected = np.abs(modes.cd[1, 0]), np.abs(straight * np.sin(np.pi * grid * 2 * skew))
+        np.testing.assert_allclose(conversion, expected, atol=0.003)
+        assert np.max(conversion) > 0.06
+
+
+def test_a_chain_of_mixed_ports_says_how_to_join_them():
+    with pytest.raises(ValueError, match=r"one number of ports.*Balanced"):
+        PACKAGE @ SKEWED
+    with pytest.raises(ValueError, match=r"one number of ports, got \[4, 6\]$"):
+        SKEWED @ InterposerWires(length=1e-3, width=2e-6, thickness=1e-6, n_wires=3)
+
+
 def test_coupled_line_against_the_matrix_exponential():
     """Three unequal wires: the chain matrix is the exponential of -[[0, Z], [Y, 0]] times the length."""
     from scipy.linalg import expm
@@ -140,6 +191,8 @@ def test_coupled_line_against_the_matrix_exponential():
     [
         (Pair(plus=LINE, minus=LINE), "plus", SKEWED),
         (Pair(plus=LINE, minus=LINE), "minus", None),
+        (Balanced(part=PACKAGE), "part", SKEWED),
+        (Balanced(part=PACKAGE), "part", None),
         (Differential(pair=SKEWED), "pair", CABLE),
         (Differential(pair=SKEWED), "pair", None),
         (SKEWED, "cable", LINE),

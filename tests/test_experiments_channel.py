@@ -3,11 +3,13 @@ import json
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from channels.copper import Twinax
 from channels.pair import TwinaxPair
 from channels.port_map import PortMap
 from channels.touchstone import write_touchstone
+from experiments.commands.files import commands
 from experiments.studies import channel
 
 F = np.arange(0, 801) * 50e6
@@ -107,6 +109,26 @@ def test_rate_ports_and_quality_on_request(folder):
     assert "below-nyquist" in fast.tables["files"][0]["findings"]
     assert fast.tables["files"][0]["loss_at_nyquist_db"] is None
     fast.figures["a_THRU"]()
+
+
+def test_conditioning_by_flags_of_the_command(folder):
+    """Each flag reaches its step, and the level at Nyquist falls by the cosine squared of the taper."""
+    path = str(folder / "a_THRU.s4p")
+    flags = ["--dc", "series_resistance", "--dc-resistance", "2", "--taper", "0.25"]
+    flags += ["--clip-passivity", "--average-reciprocity", "--keep-delay"]
+    told = [CliRunner().invoke(commands, ["channel", path, "--json", "--rate", "112G", *more]) for more in ([], flags)]
+    assert [result.exit_code for result in told] == [0, 0]
+    plain, chosen = (json.loads(result.stdout)["files"][0] for result in told)
+    assert sum(a != b for a, b in zip(plain["steps"], chosen["steps"], strict=True)) == 5  # interpolation has no switch
+    for words in ("reciprocity: averaged", "clipped at 1", "kept", "series resistance of 2 ohm", "raised cosine from 30 GHz"):
+        assert words in "\n".join(chosen["steps"])
+        assert words not in "\n".join(plain["steps"])
+    assert (plain["s21_dc"], chosen["s21_dc"]) == (pytest.approx(1, abs=2e-3), pytest.approx(200 / 202))
+    late = CliRunner().invoke(commands, ["channel", path, "--json", "--rate", "112G", "--taper", "0.5"])
+    fell = json.loads(late.stdout)["files"][0]["loss_at_nyquist_db"] - plain["loss_at_nyquist_db"]
+    assert fell == pytest.approx(-40 * np.log10(np.cos(np.pi / 2 * (26.5625 - 20) / 20)), abs=1e-6)
+    wrong = CliRunner().invoke(commands, ["channel", path, "--dc", "guess"])
+    assert "Conditioning.dc must be one of" in str(wrong.exception)
 
 
 def test_each_lane_of_a_wide_file_is_shown(tmp_path):

@@ -8,9 +8,10 @@ from simple_links import Flat, Nyquist, simple_link
 
 from channels.active import Redriver
 from channels.channel import Cascade
-from channels.copper import CopperChannel
+from channels.copper import CopperChannel, StandardLine, Trace
 from channels.file_network import FileNetwork
 from channels.lines import Twinax
+from channels.pair import Balanced, Differential, TwinaxPair
 from dsp.clock import MuellerMuller
 from dsp.constellation import named, pam, qam
 from dsp.converter import Converter
@@ -83,6 +84,13 @@ def test_everything_that_may_be_absent_comes_back():
     bare = cable_link()
     assert (bare.fec, bare.rx.bandwidth, bare.rx.ctle, bare.tx.snr_db) == (None, None, None, None)
     assert from_toml(to_toml(bare)) == bare
+
+
+def test_a_skewed_cable_between_balanced_parts():
+    board = Balanced(part=Trace(line=StandardLine(length=0.05, impedance=95.0, tau=6e-9)))
+    pairs = board @ TwinaxPair(cable=Twinax(length=1.0), skews=(2e-12,)) @ board
+    link = cable_link(channel=CopperChannel(parts=(Differential(pair=pairs),)))
+    assert from_toml(to_toml(link)) == link
 
 
 def test_a_link_written_by_hand():

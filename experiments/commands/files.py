@@ -20,14 +20,31 @@ def channel(
         str | None, typer.Option(help="Port order in+,in-,out+,out-, counted from 1; by default found in the data.")
     ] = None,
     ieee370: Annotated[bool, typer.Option("--ieee370", help="Also the quality figures of IEEE 370 (scikit-rf).")] = False,
+    dc: Annotated[
+        str, typer.Option(help="The point at 0 Hz: auto (of the data, or extrapolated), series_resistance, or blocked.")
+    ] = "auto",
+    dc_resistance: Annotated[float, typer.Option(help="Loop resistance [ohm] for --dc series_resistance.")] = 0.0,
+    taper: Annotated[float, typer.Option(help="Fraction of the band under a raised-cosine edge; 0 to 0.5.")] = 0.0,
+    clip_passivity: Annotated[bool, typer.Option("--clip-passivity", help="Clip a small gain over 1.")] = False,
+    average_reciprocity: Annotated[
+        bool, typer.Option("--average-reciprocity", help="Take the mean of S12 and S21 for both.")
+    ] = False,
+    keep_delay: Annotated[
+        bool, typer.Option("--keep-delay", help="Interpolate without taking the bulk delay out first.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print files, findings and failures as JSON; write nothing.")] = False,
     out: Out = Path("out/channel"),
 ) -> None:
     """What is in a channel file: import report, losses, mode conversion, impedance profile, pulse."""
+    from channels.conditioning import Conditioning
     from experiments.studies import channel as study
 
+    choices = Conditioning(
+        dc=dc, dc_resistance=dc_resistance, remove_delay=not keep_delay, taper=taper,
+        clip_passivity=clip_passivity, average_reciprocity=average_reciprocity,
+    )  # fmt: skip
     with progress("channel") as report:
-        answer = study.run(file, rate, port_map(ports), ieee370, report)
+        answer = study.run(file, rate, port_map(ports), ieee370, choices, report)
     if as_json:
         typer.echo(study.to_json(answer))
     else:

@@ -13,6 +13,7 @@ import numpy as np
 
 from channels import port_map, quality, time_domain
 from channels.channel_set import touchstone_files
+from channels.conditioning import Conditioning
 from channels.copper import CopperChannel
 from channels.file_network import FileNetwork, check_rate, open_all
 from channels.port_map import PortMap
@@ -53,17 +54,18 @@ class Look:
 
 def run(
     paths: Sequence[Path], rate: str | None = None, ports: PortMap | None = None, ieee370: bool = False,
-    progress: Progress = silent,
+    conditioning: Conditioning | None = None, progress: Progress = silent,
 ) -> Answer:  # fmt: skip
     """Look at each Touchstone file of ``paths``; a folder stands for the files in it, a file of several
     lanes for each of them.
 
     ``rate``: lane rate of the pulse, by default the highest that the data of each file allow. ``ieee370``: also the quality
-    figures of IEEE 370. A file that fails is a row of the table "failures", the others are kept; ValueError if none is left.
+    figures of IEEE 370. ``conditioning``: how the data become a response. A file that fails is a row of the table "failures",
+    the others are kept; ValueError if none is left.
     """
     symbol_rate = None if rate is None else setup(rate).symbol_rate
     files = [file for path in paths for file in (touchstone_files(path) if path.is_dir() else [path])]
-    batch = open_all(files, ports)
+    batch = open_all(files, ports, conditioning)
     failures: list[tuple[str, str]] = list(batch.failures)
     looks: list[Look] = []
     for done, network in enumerate(batch.networks, start=1):
@@ -153,7 +155,7 @@ def _row(look: Look) -> Row:
         "file": r.path, "name": look.name, "kind": "through" if r.is_through else "crosstalk", "ports": r.n_ports,
         "points": r.n_points, "f_min_ghz": r.f_min / GHz, "f_max_ghz": r.f_max / GHz,
         "step_mhz": None if r.f_step is None else r.f_step / MHz, "in": list(m.inputs[0]), "out": list(m.outputs[0]),
-        "port_evidence": r.map_evidence, "reference_ohm": look.network.reference, "dc": r.dc_method,
+        "port_evidence": r.map_evidence, "reference_ohm": look.network.reference, "dc": r.dc_method, "steps": list(r.steps),
         "s21_dc": r.s21_dc.real, "delay_ns": _scaled(r.delay, ns), "leading_edge_ns": _scaled(r.leading_edge, ns),
         "symbol_rate_gbd": look.symbol_rate / GBd, "loss_at_nyquist_db": float(loss) if np.isfinite(loss) else None,
         "pulse_peak_mv_per_v": float(pulse.samples[pulse.peak]) / mV, "pulse_peak_ns": float(pulse.t[pulse.peak]) / ns,
