@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dsp.units import ps
+from experiments.registry import STUDIES
 from experiments.studies import sensitivity as study
 from experiments.studies.sensitivity import Scenario
 from serdes.setups import setup
@@ -63,6 +64,7 @@ def test_tables_rank_by_the_swing():
     ]
     ranked = study._ranked(rows)
     assert [(r["factor"], r["rank"]) for r in ranked] == [("large", 1), ("large", 1), ("small", 2), ("small", 2)]
+    assert {r["rank"] for r in study._ranked([{**r, "reach_m": 2.0} for r in rows])} == {1}
 
 
 def test_run_with_tolerances(monkeypatch):
@@ -77,6 +79,21 @@ def test_run_with_tolerances(monkeypatch):
         assert draw().axes
     with pytest.raises(ValueError, match="draws must be 0 or more"):
         study.run(draws=-1)
+
+
+def test_a_base_without_reach_is_an_outcome(monkeypatch):
+    few = {"host class": {"HL-HL": Scenario(hosts=("HL", "HL"))}}
+    monkeypatch.setattr(study, "factors", lambda s: few)
+    monkeypatch.setattr(study, "run_all", lambda work, tasks, progress: [work(t) for t in tasks])
+    answer = study.run(("224G",), margin_db=8.0)
+    (row,) = answer.tables["sensitivity"]
+    assert (row["base_m"], row["ratio"]) == (0.0, None)
+    assert row["reach_m"] == 0.0
+    assert row["outcome"] == "too short"
+    assert any("200G: no cable meets" in note for note in answer.notes)
+    assert answer.figures == {}
+    sentence = next(s for s in STUDIES if s.name == "sensitivity").sentence
+    assert sentence(answer).startswith("No passive cable")
 
 
 def test_a_scenario_is_a_value():

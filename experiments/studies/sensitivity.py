@@ -173,8 +173,8 @@ def run(
     base = {rate: length for (rate, what, _), (length, _) in zip(labels, found, strict=True) if what == "base"}
     rows = [
         {
-            "rate": rate, "factor": what, "change": label, "reach_m": round(length, 3), "ratio": round(length / base[rate], 3),
-            "base_m": round(base[rate], 3), "outcome": outcome,
+            "rate": rate, "factor": what, "change": label, "reach_m": round(length, 3),
+            "ratio": round(length / base[rate], 3) if base[rate] else None, "base_m": round(base[rate], 3), "outcome": outcome,
         }
         for (rate, what, label), (length, outcome) in zip(labels, found, strict=True)
     ]  # fmt: skip
@@ -190,30 +190,39 @@ def run(
         for r, x in spread.items()
         if x.size
     ]
-    figures = {"sensitivity": lambda: _draw(single, base)}
+    figures = {}
+    if drawn := {rate: length for rate, length in base.items() if length}:
+        figures["sensitivity"] = lambda: _draw(single, drawn)
     if percentiles:
         figures["tolerance"] = lambda: _draw_spread(spread, base)
     return Answer(
         question=QUESTION,
         tables={"sensitivity": _ranked(single), **({"tolerance": percentiles} if percentiles else {})},
         figures=figures,
-        notes=_notes(draws),
+        notes=_notes(base, margin_db, draws),
     )
 
 
 def _ranked(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows with the rank of their factor within the rate, by the largest change of reach that it makes."""
+    """Rows with the rank of their factor within the rate, by the largest change of reach that it makes; equals share a rank."""
     ranked = []
     for rate in dict.fromkeys(r["rate"] for r in rows):
         mine = [r for r in rows if r["rate"] == rate]
         swing = {f: max(abs(r["reach_m"] - r["base_m"]) for r in mine if r["factor"] == f) for f in {r["factor"] for r in mine}}
-        order = sorted(swing, key=lambda f: -swing[f])
-        ranked += sorted(({**r, "rank": order.index(r["factor"]) + 1} for r in mine), key=lambda r: (r["rank"], r["change"]))
+        rank = {f: 1 + sum(other > swing[f] for other in swing.values()) for f in swing}
+        rows_of_rate = ({**r, "rank": rank[r["factor"]]} for r in mine)
+        ranked += sorted(rows_of_rate, key=lambda r: (r["rank"], r["factor"], r["change"]))
     return ranked
 
 
-def _notes(draws: int) -> list[str]:
+def _notes(base: Mapping[str, float], margin_db: float, draws: int) -> list[str]:
     notes = ["Each change is made alone; skew takes an uncoupled pair, which is the pessimistic case."]
+    notes += [
+        f"{rate}: no cable meets the error ratio with {margin_db:g} dB margin, so there is no reach to compare with; the table "
+        "shows which changes give one. Take a smaller --margin."
+        for rate, length in base.items()
+        if not length
+    ]
     if draws:
         listed = "; ".join(f"{name}: {law}" for name, law in SPREAD.items())
         notes.append(f"Tolerances, all estimates: {listed}.")
