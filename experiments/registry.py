@@ -92,13 +92,15 @@ def _why(answer: Answer) -> str:
 
 
 def _sensitivity(answer: Answer) -> str:
-    rows, parts = answer.tables["sensitivity"], []
+    rows, parts = [r for r in answer.tables["sensitivity"] if r["ratio"] is not None], []
     for rate in dict.fromkeys(r["rate"] for r in rows):
         top = [r for r in rows if r["rate"] == rate and r["rank"] <= 3]
         swings = {
             r["factor"]: max((abs(o["ratio"] - 1), o["ratio"]) for o in top if o["factor"] == r["factor"])[1] for r in top
         }
         parts.append(f"{rate}: " + ", ".join(f"{name} (to {ratio:.2f} of the reach)" for name, ratio in swings.items()))
+    if not parts:
+        return "No passive cable meets the error ratio with this margin."
     return "What moves the reach most, in this order: " + "; ".join(parts) + "."
 
 

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from dsp.units import ps
+from experiments.registry import STUDIES
 from experiments.studies import sensitivity as study
 from experiments.studies.sensitivity import Scenario
 from serdes.setups import setup
 
 S = setup("112G")
+FACTORS = study.factors(S)
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +31,12 @@ def base():
         (Scenario(board=25e-3), False),
         (Scenario(cable={"temperature": 75.0}), False),
         (Scenario(link={"rx.converter.n_bits": 7}), True),
+        (FACTORS["Tx noise"]["SNR_TX -3 dB"], False),
+        (FACTORS["Tx noise"]["SNR_TX +3 dB"], True),
+        (FACTORS["jitter power"]["x2"], False),
+        (FACTORS["jitter power"]["x0.25"], True),
     ],
-    ids=["gauge", "loss", "skew", "crosstalk", "target", "board", "heat", "bits"],
+    ids=["gauge", "loss", "skew", "crosstalk", "target", "board", "heat", "bits", "noisy", "quiet", "jittery", "steady"],
 )
 def test_each_change_moves_the_reach_its_way(scenario, longer, base):
     length, outcome = scenario.reach(S, 3.0)
@@ -41,6 +47,28 @@ def test_each_change_moves_the_reach_its_way(scenario, longer, base):
 def test_the_reach_goes_as_one_over_the_loss_where_the_cable_dominates(base):
     # 10 % less loss per metre: about 11 % more length, a little less for the losses of hosts and connectors
     assert 1.05 < Scenario(loss_factor=0.9).reach(S, 3.0)[0] / base < 1.13
+
+
+def test_the_factors_are_these():
+    assert {
+        "converter bits", "target error ratio", "Tx noise", "jitter power", "host board", "wire gauge", "skew", "crosstalk",
+        "temperature",
+    } <= set(FACTORS)  # fmt: skip
+    assert all(scenario != Scenario() for options in FACTORS.values() for scenario in options.values())
+
+
+def test_better_hosts_reach_further():
+    s = setup("224G")
+    assert study.factors(s)["host class"]["HL-HL"].reach(s, 3.0)[0] > 1.5 * Scenario().reach(s, 3.0)[0]
+
+
+def test_the_gauge_is_the_study_s_unless_it_is_what_changes(base):
+    thin = Scenario().reach(S, 3.0, gauge=30)[0]
+    assert thin == Scenario(gauge=30).reach(S, 3.0)[0] < base
+    assert Scenario(gauge=26).reach(S, 3.0, gauge=30)[0] == base
+    assert set(study.factors(S, 30)["wire gauge"]) == {"26 AWG", "24 AWG"}
+    with pytest.raises(ValueError, match=r"sensitivity\.gauge must be one of 24, 26"):
+        study.run(gauge=25)
 
 
 def test_host_classes_only_where_there_are_any():
@@ -63,21 +91,38 @@ def test_tables_rank_by_the_swing():
     ]
     ranked = study._ranked(rows)
     assert [(r["factor"], r["rank"]) for r in ranked] == [("large", 1), ("large", 1), ("small", 2), ("small", 2)]
+    assert {r["rank"] for r in study._ranked([{**r, "reach_m": 2.0} for r in rows])} == {1}
 
 
 def test_run_with_tolerances(monkeypatch):
     few = {"wire gauge": {"30 AWG": Scenario(gauge=30)}}
-    monkeypatch.setattr(study, "factors", lambda s: few)
+    monkeypatch.setattr(study, "factors", lambda s, gauge: few)
     monkeypatch.setattr(study, "run_all", lambda work, tasks, progress: [work(t) for t in tasks])
     answer = study.run(("112G",), draws=4, seed=2)
+    assert "alone to 26 AWG" in answer.notes[0]
     (row,) = answer.tables["tolerance"]
     assert row["p5_m"] <= row["p50_m"] <= row["p95_m"] < 3.4  # heat, skew and board can only shorten it
     assert answer.tables == study.run(("112G",), draws=4, seed=2).tables
     for draw in answer.figures.values():
         assert draw().axes
-    with pytest.raises(ValueError, match="draws must be 0 or more"):
+    with pytest.raises(ValueError, match=r"draws must be a whole number of 0 or more"):
         study.run(draws=-1)
 
 
+def test_a_base_without_reach_is_an_outcome(monkeypatch):
+    few = {"host class": {"HL-HL": Scenario(hosts=("HL", "HL"))}}
+    monkeypatch.setattr(study, "factors", lambda s, gauge: few)
+    monkeypatch.setattr(study, "run_all", lambda work, tasks, progress: [work(t) for t in tasks])
+    answer = study.run(("224G",), margin_db=8.0)
+    (row,) = answer.tables["sensitivity"]
+    assert (row["base_m"], row["ratio"]) == (0.0, None)
+    assert row["reach_m"] == 0.0
+    assert row["outcome"] == "too short"
+    assert any("200G: no cable meets" in note for note in answer.notes)
+    assert answer.figures == {}
+    sentence = next(s for s in STUDIES if s.name == "sensitivity").sentence
+    assert sentence(answer).startswith("No passive cable")
+
+
 def test_a_scenario_is_a_value():
-    assert replace(Scenario(), gauge=26) == Scenario()
+    assert replace(Scenario(board=1e-3), board=0.0) == Scenario()

@@ -17,7 +17,9 @@ from dsp.units import TB, Gbps
 from experiments import cli
 from experiments.parallel import run_all
 from experiments.studies import reach as reach_study
+from experiments.studies import sensitivity as sensitivity_study
 from experiments.studies import why as why_study
+from experiments.studies.sensitivity import Scenario
 from experiments.study import Answer, silent, write_csv
 from experiments.tiers import TIERS, Tier, scale_up_bandwidth
 from serdes.setups import setup
@@ -154,6 +156,17 @@ def test_a_rate_that_never_gets_there_is_a_row_too(one_process):
         assert draw().axes
 
 
+def test_sensitivity_is_of_the_gauge_asked_for(one_process, monkeypatch, tmp_path):
+    monkeypatch.setattr(sensitivity_study, "factors", lambda s, gauge: {"wire gauge": {"26": Scenario(gauge=26)}})
+    ran = run_command(tmp_path, "reach", "--sensitivity", "--rate", "112G", "--gauge", "30")
+    (row,) = ran.answer["tables"]["sensitivity"]
+    assert row["ratio"] > 1.2
+    assert "What moves the reach, 30 AWG" in ran.text
+    assert (
+        sensitivity_study.run(("112G",), gauge=30).figures["sensitivity"]().axes[0].get_title().startswith("100G PAM4, 30 AWG")
+    )
+
+
 # serdes why
 
 
@@ -212,6 +225,11 @@ def fails(monkeypatch, capsys, *arguments):
         (("why", "--hosts", "HN"), "serdes: --hosts must be two classes joined by a dash, for example HN-HH, got 'HN'"),
         (("reach", "--rate", "25G", "--gauge", "26", "--margin", "nan"),
          "serdes: Target.margin_db must be a finite number [dB], got nan"),
+        (("reach", "--sensitivity", "--com"), "serdes: --com does not go with --sensitivity: leave out one of them"),
+        (("reach", "--draws", "5"), "serdes: --draws counts only with --sensitivity: add it or leave out --draws"),
+        (("reach", "--sensitivity", "--seed", "5"), "serdes: --seed counts only with --draws: add it or leave out --seed"),
+        (("reach", "--sensitivity", "--gauge", "26", "--gauge", "30"),
+         "serdes: --sensitivity takes one --gauge, got 26, 30: run it once for each"),
         (("eye", "no such file.s4p"), "serdes: no such file.s4p: cannot be opened (No such file or directory); check the path"),
     ],
 )  # fmt: skip

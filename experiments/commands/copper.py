@@ -17,23 +17,31 @@ def reach(
     rate: Annotated[
         list[str] | None, typer.Option(help="Lane rate: 25G, 50G, 100G (112G), 200G (224G); may be repeated.")
     ] = None,
-    gauge: Annotated[list[int] | None, typer.Option(help="Wire gauge, AWG; may be repeated.")] = None,
+    gauge: Annotated[list[int] | None, typer.Option(help="Wire gauge, AWG; may be repeated, not with --sensitivity.")] = None,
     margin: Annotated[float, typer.Option(help="Margin of slicer SNR over the need of the error ratio, dB.")] = 3.0,
     sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Rank instead what moves the reach, as a tornado plot.")
     ] = False,
     draws: Annotated[
-        int, typer.Option(help="With --sensitivity: sets of tolerances to draw for percentiles of the reach.")
-    ] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 1,
+        int | None, typer.Option(help="With --sensitivity: sets of tolerances to draw for percentiles of the reach.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the draws, by default 1.")] = None,
     com: Annotated[
         bool, typer.Option("--com", help="Also where COM of P802.3dj falls to 3 dB, by host pair: a minute more.")
     ] = False,
     out: Out = Path("out/reach"),
 ) -> None:
     """Reach of passive twinax by lane rate, gauge and host, beside the tiers of a cluster."""
+    if draws is not None and not sensitivity:
+        raise ValueError("--draws counts only with --sensitivity: add it or leave out --draws")
+    if seed is not None and not draws:
+        raise ValueError("--seed counts only with --draws: add it or leave out --seed")
     if sensitivity:
-        _sensitivity(rate, margin, draws, seed, out)
+        if com:
+            raise ValueError("--com does not go with --sensitivity: leave out one of them")
+        if gauge and len(gauge) > 1:
+            raise ValueError(f"--sensitivity takes one --gauge, got {', '.join(map(str, gauge))}: run it once for each")
+        _sensitivity(rate, gauge, margin, draws, seed, out)
         return
     from experiments.studies import reach as study
 
@@ -80,11 +88,14 @@ def reach(
     finish(answer, out)
 
 
-def _sensitivity(rate: list[str] | None, margin: float, draws: int, seed: int, out: Path) -> None:
+def _sensitivity(
+    rate: list[str] | None, gauge: list[int] | None, margin: float, draws: int | None, seed: int | None, out: Path
+) -> None:
     from experiments.studies import sensitivity as study
 
+    awg = gauge[0] if gauge else study.GAUGE
     with progress("sensitivity") as report:
-        answer = study.run(rate or ("112G", "224G"), margin, draws, seed, report)
+        answer = study.run(rate or ("112G", "224G"), margin, draws or 0, 1 if seed is None else seed, awg, report)
     columns = {
         "rate": "rate",
         "rank": "rank",
@@ -94,7 +105,7 @@ def _sensitivity(rate: list[str] | None, margin: float, draws: int, seed: int, o
         "ratio": "x",
         "outcome": "outcome",
     }
-    show(answer.tables["sensitivity"], columns, "What moves the reach, 26 AWG")
+    show(answer.tables["sensitivity"], columns, f"What moves the reach, {awg} AWG")
     if "tolerance" in answer.tables:
         rows = answer.tables["tolerance"]
         show(rows, {key: key for key in rows[0]}, "Reach under tolerances")

@@ -12,6 +12,7 @@ from channels.catalog import CABLES, LINES
 from channels.copper import Trace
 from channels.network import MultiPort
 from channels.pair import Differential, TwinaxPair
+from dsp import check
 from dsp.units import mm, ps
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
 QUESTION = "What moves the reach of passive copper most?"
 BRACKET = (0.02, 40.0)
 HOSTS = ("HN", "HH")
+GAUGE = 26
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scenario:
-    """A reach set-up with something changed.
+    """A reach set-up with something changed; None for gauge or hosts: the study's.
 
     ``link``: changes by path; ``cable``: fields of the twinax; ``loss_factor`` multiplies conductor factor and loss tangent;
     ``skew`` [s/m]; ``crosstalk_db`` added to both couplings, None for no crosstalk; ``error_factor`` multiplies the target
@@ -40,14 +42,14 @@ class Scenario:
     cable: Mapping[str, Any] = field(default_factory=dict)
     loss_factor: float = 1.0
     skew: float = 0.0
-    gauge: int = 26
+    gauge: int | None = None
     hosts: tuple[str, str] | None = None
     crosstalk_db: float | None = 0.0
     error_factor: float = 1.0
     board: float = 0.0
 
-    def reach(self, s: Setup, margin_db: float) -> tuple[float, str]:
-        """(reach [m], outcome) of this scenario."""
+    def reach(self, s: Setup, margin_db: float, gauge: int = GAUGE) -> tuple[float, str]:
+        """(reach [m], outcome) of this scenario in a study of ``gauge``."""
         if self.crosstalk_db is not None:
             s = replace(
                 s,
@@ -55,28 +57,29 @@ class Scenario:
                 near_end_loss_db=s.near_end_loss_db - self.crosstalk_db,
             )
         target = Target(error_ratio=s.error_ratio * self.error_factor, margin_db=margin_db)
-        found = reach(lambda length: self._link(s, length), target, BRACKET)
+        gauge = self.gauge or gauge
+        found = reach(lambda length: self._link(s, gauge, length), target, BRACKET)
         return (0.0 if found.outcome == "too short" else found.length), found.outcome
 
-    def _link(self, s: Setup, length: float) -> Link:
+    def _link(self, s: Setup, gauge: int, length: float) -> Link:
         board: tuple[MultiPort, ...] = ()
         if self.board:
             line = LINES["dj board" if s.has_host_classes else "ck board"].value
             board = (Trace(line=replace(line, length=self.board)),)
         hosts = (self.hosts or HOSTS) if s.has_host_classes else None
-        link = s.link(length, self.gauge, hosts, self.crosstalk_db is not None, self._wire(length), board)
+        link = s.link(length, gauge, hosts, self.crosstalk_db is not None, self._wire(gauge, length), board)
         return link.vary(self.link) if self.link else link
 
-    def _wire(self, length: float) -> MultiPort:
-        plain = CABLES[self.gauge].value
+    def _wire(self, gauge: int, length: float) -> MultiPort:
+        plain = CABLES[gauge].value
         loss = self.loss_factor
         factors = {"conductor_factor": plain.conductor_factor * loss, "loss_tangent": plain.loss_tangent * loss}
         wire = replace(plain, length=length, **{**factors, **self.cable})
         return Differential(pair=TwinaxPair(cable=wire, skews=(self.skew,))) if self.skew else wire
 
 
-def factors(s: Setup) -> dict[str, dict[str, Scenario]]:
-    """The changes, by what is changed; each a pair of worse and better, or of steps away from the base."""
+def factors(s: Setup, gauge: int = GAUGE) -> dict[str, dict[str, Scenario]]:
+    """The changes from a cable of ``gauge``, by what is changed; each a pair of worse and better, or of steps away."""
     tx, rx = s.tx, s.rx
     snr = tx.snr_db if tx.snr_db is not None else 60.0
     jitter = tx.jitter
@@ -101,7 +104,7 @@ def factors(s: Setup) -> dict[str, dict[str, Scenario]]:
             "eta_0 x0.5": Scenario(link={"rx.noise_density": rx.noise_density / 2}),
         },
         "host board": {"+25 mm each": Scenario(board=25 * mm)},
-        "wire gauge": {"30 AWG": Scenario(gauge=30), "24 AWG": Scenario(gauge=24)},
+        "wire gauge": {f"{other} AWG": Scenario(gauge=other) for other in (30, 26, 24) if other != gauge},
         "cable loss": {"+10 %": Scenario(loss_factor=1.1), "-10 %": Scenario(loss_factor=0.9)},
         "loss tangent": {"6e-4": Scenario(cable={"loss_tangent": 6e-4}), "1.5e-4": Scenario(cable={"loss_tangent": 1.5e-4})},
         "skew": {"5 ps/m": Scenario(skew=5 * ps), "2 ps/m": Scenario(skew=2 * ps)},
@@ -146,35 +149,36 @@ def draw(s: Setup, rng: np.random.Generator) -> Scenario:
     )
 
 
-def _work(task: tuple[str, Scenario, float]) -> tuple[float, str]:
-    name, scenario, margin_db = task
-    return scenario.reach(setup(name), margin_db)
+def _work(task: tuple[str, Scenario, float, int]) -> tuple[float, str]:
+    name, scenario, margin_db, gauge = task
+    return scenario.reach(setup(name), margin_db, gauge)
 
 
 def run(
-    rates: Sequence[str] = ("112G", "224G"), margin_db: float = 3.0, draws: int = 0, seed: int = 1, progress: Progress = silent
-) -> Answer:
-    """Reach with each change alone, and, with ``draws``, over that many sets of tolerances drawn with ``seed``."""
-    if draws < 0:
-        raise ValueError(f"draws must be 0 or more, got {draws}")
+    rates: Sequence[str] = ("112G", "224G"), margin_db: float = 3.0, draws: int = 0, seed: int = 1, gauge: int = GAUGE,
+    progress: Progress = silent,
+) -> Answer:  # fmt: skip
+    """Reach of a cable of ``gauge`` with each change alone, and over ``draws`` sets of tolerances drawn with ``seed``."""
+    check.count("sensitivity", "draws", draws)
+    check.one_of("sensitivity", "gauge", gauge, tuple(CABLES))
     labels, tasks = [], []
     for s in map(setup, rates):
         labels.append((s.name, "base", ""))
-        tasks.append((s.name, Scenario(), margin_db))
-        for what, options in factors(s).items():
+        tasks.append((s.name, Scenario(), margin_db, gauge))
+        for what, options in factors(s, gauge).items():
             for label, scenario in options.items():
                 labels.append((s.name, what, label))
-                tasks.append((s.name, scenario, margin_db))
+                tasks.append((s.name, scenario, margin_db, gauge))
         rng = np.random.default_rng([seed, int(s.symbol_rate)])
         for i in range(draws):
             labels.append((s.name, "tolerance", str(i)))
-            tasks.append((s.name, draw(s, rng), margin_db))
+            tasks.append((s.name, draw(s, rng), margin_db, gauge))
     found = run_all(_work, tasks, progress)
     base = {rate: length for (rate, what, _), (length, _) in zip(labels, found, strict=True) if what == "base"}
     rows = [
         {
-            "rate": rate, "factor": what, "change": label, "reach_m": round(length, 3), "ratio": round(length / base[rate], 3),
-            "base_m": round(base[rate], 3), "outcome": outcome,
+            "rate": rate, "factor": what, "change": label, "reach_m": round(length, 3),
+            "ratio": round(length / base[rate], 3) if base[rate] else None, "base_m": round(base[rate], 3), "outcome": outcome,
         }
         for (rate, what, label), (length, outcome) in zip(labels, found, strict=True)
     ]  # fmt: skip
@@ -190,37 +194,46 @@ def run(
         for r, x in spread.items()
         if x.size
     ]
-    figures = {"sensitivity": lambda: _draw(single, base)}
+    figures = {}
+    if drawn := {rate: length for rate, length in base.items() if length}:
+        figures["sensitivity"] = lambda: _draw(single, drawn, gauge)
     if percentiles:
-        figures["tolerance"] = lambda: _draw_spread(spread, base)
+        figures["tolerance"] = lambda: _draw_spread(spread, base, gauge)
     return Answer(
         question=QUESTION,
         tables={"sensitivity": _ranked(single), **({"tolerance": percentiles} if percentiles else {})},
         figures=figures,
-        notes=_notes(draws),
+        notes=_notes(base, margin_db, draws, gauge),
     )
 
 
 def _ranked(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows with the rank of their factor within the rate, by the largest change of reach that it makes."""
+    """Rows with the rank of their factor within the rate, by the largest change of reach that it makes; equals share a rank."""
     ranked = []
     for rate in dict.fromkeys(r["rate"] for r in rows):
         mine = [r for r in rows if r["rate"] == rate]
         swing = {f: max(abs(r["reach_m"] - r["base_m"]) for r in mine if r["factor"] == f) for f in {r["factor"] for r in mine}}
-        order = sorted(swing, key=lambda f: -swing[f])
-        ranked += sorted(({**r, "rank": order.index(r["factor"]) + 1} for r in mine), key=lambda r: (r["rank"], r["change"]))
+        rank = {f: 1 + sum(other > swing[f] for other in swing.values()) for f in swing}
+        rows_of_rate = ({**r, "rank": rank[r["factor"]]} for r in mine)
+        ranked += sorted(rows_of_rate, key=lambda r: (r["rank"], r["factor"], r["change"]))
     return ranked
 
 
-def _notes(draws: int) -> list[str]:
-    notes = ["Each change is made alone; skew takes an uncoupled pair, which is the pessimistic case."]
+def _notes(base: Mapping[str, float], margin_db: float, draws: int, gauge: int) -> list[str]:
+    notes = [f"Each change is made alone to {gauge} AWG; skew takes an uncoupled pair, which is the pessimistic case."]
+    notes += [
+        f"{rate}: no cable meets the error ratio with {margin_db:g} dB margin, so there is no reach to compare with; the table "
+        "shows which changes give one. Take a smaller --margin."
+        for rate, length in base.items()
+        if not length
+    ]
     if draws:
         listed = "; ".join(f"{name}: {law}" for name, law in SPREAD.items())
         notes.append(f"Tolerances, all estimates: {listed}.")
     return notes
 
 
-def _draw(rows: Sequence[dict[str, Any]], base: Mapping[str, float]) -> Figure:
+def _draw(rows: Sequence[dict[str, Any]], base: Mapping[str, float], gauge: int) -> Figure:
     """Tornado: reach with each change, the widest on top, one panel a rate."""
     from serdes import plot
 
@@ -241,7 +254,7 @@ def _draw(rows: Sequence[dict[str, Any]], base: Mapping[str, float]) -> Figure:
             ax.invert_yaxis()
             s = setup(rate)
             hosts = f", {'-'.join(HOSTS)} hosts" if s.has_host_classes else ""
-            ax.set(xlabel="reach [m]", title=f"{s.title}, 26 AWG{hosts}: {length:.2f} m")
+            ax.set(xlabel="reach [m]", title=f"{s.title}, {gauge} AWG{hosts}: {length:.2f} m")
             low, high = min(r["reach_m"] for r in mine), max(r["reach_m"] for r in mine)
             room = max(0.22 * (high - low), 0.1 * length)
             ax.set_xlim(max(low - room, -room), high + room)
@@ -249,7 +262,7 @@ def _draw(rows: Sequence[dict[str, Any]], base: Mapping[str, float]) -> Figure:
         return fig
 
 
-def _draw_spread(spread: Mapping[str, np.ndarray], base: Mapping[str, float]) -> Figure:
+def _draw_spread(spread: Mapping[str, np.ndarray], base: Mapping[str, float], gauge: int) -> Figure:
     """Share of the drawn links that reach at least a length."""
     from serdes import plot
 
@@ -269,7 +282,7 @@ def _draw_spread(spread: Mapping[str, np.ndarray], base: Mapping[str, float]) ->
         ax.set(
             xlabel="length [m]",
             ylabel="links that reach it [%]",
-            title="Reach under the stated tolerances (dotted: all nominal, 20 C, no skew)",
+            title=f"Reach of {gauge} AWG under the stated tolerances (dotted: all nominal, 20 C, no skew)",
             ylim=(0, 101),
         )
         ax.legend()
