@@ -60,7 +60,7 @@ def _minimum_phase(f: np.ndarray, step: float, loss: np.ndarray) -> np.ndarray:
 
 
 def energy_before_zero(f: np.ndarray, transfer: np.ndarray) -> float:
-    """Fraction of the impulse response's energy at negative time, 0 to 1.
+    """Fraction of the impulse response's energy at negative time, 0 to 1; 0 where there is no response.
 
     ``f`` [Hz] is uniform from 0; the record is 1 / step long and its second half counts as negative time, so the delay must be
     under half of that. A Hann taper keeps the end of the data from ringing.
@@ -71,9 +71,10 @@ def energy_before_zero(f: np.ndarray, transfer: np.ndarray) -> float:
         raise check.fail("energy_before_zero", "f", "uniform from 0, 16 points or more [Hz]", f)
     from scipy import fft
 
-    energy = fft.irfft(np.asarray(transfer) * np.cos(np.pi / 2 * f / f[-1]) ** 2) ** 2
+    impulse = fft.irfft(np.asarray(transfer) * np.cos(np.pi / 2 * f / f[-1]) ** 2)
+    energy = (impulse / (np.max(np.abs(impulse)) or 1.0)) ** 2  # squares of the smallest numbers would vanish
     # the taper is three samples wide in time: what it spreads around time zero is not before it
-    return float(np.sum(energy[energy.size // 2 : -2]) / np.sum(energy))
+    return float(np.sum(energy[energy.size // 2 : -2]) / (np.sum(energy) or 1.0))
 
 
 def passivity(s: np.ndarray) -> float:

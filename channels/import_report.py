@@ -26,8 +26,9 @@ class ImportReport:
     """What a file holds and how it was taken. Frequencies [Hz], times [s], references [ohm]. None: unknown.
 
     ``phase_step`` and ``rest_step`` [rad]: largest phase change of S21 between points, as it is and with ``delay`` removed.
-    ``delay`` is the bulk (energy) delay, ``leading_edge`` the onset of the step response. ``noise``, ``dc_block`` and
-    ``phase_residual`` are those of `channels.quality`; ``steps`` say what `channels.conditioning` did, in order.
+    ``delay`` is the bulk (energy) delay, ``leading_edge`` the onset of the step response, ``early_energy`` the share of the
+    energy of S21's impulse response before time zero. ``noise``, ``dc_block`` and ``phase_residual`` are those of
+    `channels.quality`; ``steps`` say what `channels.conditioning` did, in order.
     """
 
     path: str
@@ -46,6 +47,7 @@ class ImportReport:
     map_evidence: str
     delay: float | None
     leading_edge: float | None
+    early_energy: float | None
     phase_step: float
     rest_step: float
     max_singular_value: float
@@ -80,7 +82,9 @@ class ImportReport:
             f"in {m.inputs[0]}, out {m.outputs[0]} ({self.map_evidence})",
         ]
         if self.delay is not None and self.leading_edge is not None:
-            lines.append(f"delay {self.delay / units.ns:.4g} ns, leading edge {self.leading_edge / units.ns:.4g} ns")
+            early = "unknown" if self.early_energy is None else f"{self.early_energy:.2g}"
+            times = f"delay {self.delay / units.ns:.4g} ns, leading edge {self.leading_edge / units.ns:.4g} ns"
+            lines.append(f"{times}, share of the energy before time zero {early}")
         if self.n_points > 1:
             floor = "unknown" if self.noise is None else f"{units.db(self.noise.floor):.0f} dB"
             value, basis = self.phase_residual
@@ -109,7 +113,7 @@ def build(
     passivity = _PASSIVITY.put(key, conditioning.passivity_findings(f, data.s, key[1])) if known is None else known
     largest, where, beyond, not_passive = passivity
     findings += not_passive
-    delay = edge = noise = block = None
+    delay = edge = early = noise = block = None
     residual = PhaseResidual(None, "one point")
     dc_method, s21_dc, phase_step, rest_step = "unknown", complex(s21[0]), 0.0, 0.0
     uniform = conditioning.is_uniform(f)
@@ -119,7 +123,8 @@ def build(
         delay, edge, dc_method = conditioned.delay, conditioned.leading_edge(), conditioned.dc_method
         findings += conditioned.findings
         s21_dc = complex(conditioned.response(np.zeros(1))[1, 0, 0])
-        findings += _time_findings(conditioned, edge, s21)
+        early = conditioned.early_energy() if np.any(s21) else None
+        findings += _time_findings(conditioned, edge, early, s21)
         phase_step, rest_step = _phase_steps(f, s21, delay)
         findings += _step_findings(f, delay, phase_step, rest_step)
         noise, block = quality.noise_floor(f, s21, delay), quality.dc_block(f, s21, delay)
@@ -147,6 +152,7 @@ def build(
         map_evidence=proposal.evidence if own else "as stated",
         delay=delay,
         leading_edge=edge,
+        early_energy=early,
         phase_step=phase_step,
         rest_step=rest_step,
         max_singular_value=largest,
@@ -160,13 +166,12 @@ def build(
     )
 
 
-def _time_findings(conditioned: Conditioned, edge: float, transfer: np.ndarray) -> list[Finding]:
-    if not np.any(transfer):
+def _time_findings(conditioned: Conditioned, edge: float, early: float | None, transfer: np.ndarray) -> list[Finding]:
+    if early is None:
         return [Finding("no-signal", "S21 is 0 at every frequency")]
     found = []
     if np.max(np.abs(transfer)) > quality.THROUGH and conditioned.response(np.zeros(1))[1, 0, 0].real < -quality.THROUGH:
         found.append(Finding("inverted", "S21 is negative at DC: plus and minus are exchanged at one end"))
-    early = conditioned.early_energy()
     if edge < -1 / conditioned.f_max and early > conditioning.EARLY_ENERGY:
         text = f"negative delay: the step response begins {-edge:.3g} s before time zero, {early:.1%} of the energy is early"
         return [*found, Finding("negative-delay", text + " (not causal; over-de-embedded?)")]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dsp import check
 from dsp.units import db_power
 from serdes.link import Link
 from serdes.spectra import BAND, WINDOW, spectra
@@ -20,7 +21,7 @@ class Bounds:
     """Limits of a link. SNRs at the slicer [dB]; ``capacity`` [b/s] for the flat transmitted spectrum.
 
     ``matched_filter_db``: a single symbol alone. ``linear_db``: infinite feed-forward equaliser, least mean-square error.
-    ``salz_db``: infinite feed-forward and error-free feedback equaliser.
+    ``salz_db``: infinite feed-forward and error-free feedback equaliser; the same SNR gives the capacity of a symbol.
     """
 
     matched_filter_db: float
@@ -65,6 +66,12 @@ def bounds(link: Link, tx_noise: bool = True, crosstalk: bool = True, jitter: bo
         salz_db=float(db_power(np.expm1(np.mean(np.log1p(r))))),
         capacity=float(sp.symbol_rate / 2 * np.mean(np.log2(1 + r))),
     )
+
+
+def shannon_snr_db(bits_per_symbol: float) -> float:
+    """SNR [dB] at which the capacity of a symbol, log2(1 + SNR) / 2, is ``bits_per_symbol`` (C. E. Shannon, BSTJ 27, 1948)."""
+    check.positive("shannon_snr_db", "bits_per_symbol", bits_per_symbol)
+    return float(db_power(4**bits_per_symbol - 1))
 
 
 def _aliases(density: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

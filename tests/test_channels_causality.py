@@ -114,7 +114,10 @@ def test_energy_before_zero_finds_a_negative_delay():
     f = np.arange(5001) * 10e6
     h = Twinax(length=1.0).s(f, 100.0)[1, 0]
     assert energy_before_zero(f, h) < 1e-6
-    assert energy_before_zero(f, h * np.exp(2j * np.pi * f * 4.5e-9)) > 0.5
+    early = h * np.exp(2j * np.pi * f * 4.5e-9)
+    assert energy_before_zero(f, early) > 0.5
+    assert energy_before_zero(f, 1e-200 * early) == pytest.approx(energy_before_zero(f, early))
+    assert energy_before_zero(f, 0 * h) == 0
     with pytest.raises(ValueError, match="uniform"):
         energy_before_zero(f[1:], h[1:])
 

@@ -207,6 +207,8 @@ def test_a_silent_path_is_told(tmp_path):
     write_touchstone(tmp_path / "x.s2p", F, np.zeros((2, 2, F.size)))
     net = FileNetwork.open(tmp_path / "x.s2p")
     assert "no-signal" in net.report.codes
+    assert net.report.early_energy is None
+    assert "before time zero unknown" in net.report.text
     assert not net.s(F, 50.0).any()
 
 
@@ -214,10 +216,16 @@ def test_response_before_time_zero_is_told(tmp_path):
     early = FileNetwork.open(single_file(tmp_path / "a.s2p", delay=-0.2e-9))
     assert "negative-delay" in early.report.codes
     assert early.report.delay < 0
+    assert early.report.early_energy > 0.9
+    assert FileNetwork.open(single_file(tmp_path / "late.s2p", delay=0.2e-9)).report.early_energy < 1e-4
     two_sided = np.exp(-2j * np.pi * F * 0.05e-9) * (0.7 + 0.3 * np.exp(2j * np.pi * F * 0.4e-9))
     s = np.zeros((2, 2, F.size), complex)
     s[1, 0] = s[0, 1] = two_sided
     write_touchstone(tmp_path / "b.s2p", F, s)
+    # echo of 0.3 against a main path of 0.7, before time zero
+    share = FileNetwork.open(tmp_path / "b.s2p").report.early_energy
+    assert share == pytest.approx(0.3**2 / (0.3**2 + 0.7**2), abs=0.01)
+    assert f"before time zero {share:.2g}" in FileNetwork.open(tmp_path / "b.s2p").report.text
     assert {"negative-delay", "not-causal"} & set(FileNetwork.open(tmp_path / "b.s2p").report.codes)
 
 

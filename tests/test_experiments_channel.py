@@ -96,6 +96,7 @@ def test_json_for_scripts(answer):
     told = json.loads(channel.to_json(answer))
     assert set(told) == {"files", "findings", "failures"}
     assert told["files"][0]["in"] == [1, 3]
+    assert 0 <= told["files"][0]["early_energy"] < 1e-3
 
 
 def test_rate_ports_and_quality_on_request(folder):

@@ -189,6 +189,19 @@ def test_each_equaliser_stage_buys_something(why_run):
         assert sum(shares) == pytest.approx(1)
 
 
+def test_shannon_stands_beside_the_result(why_run):
+    for row in rows_of(why_run.out / "why.csv"):
+        line, capacity, salz = float(row["line_rate_gbps"]), float(row["capacity_gbps"]), float(row["salz"])
+        assert line == 53.125
+        assert capacity == pytest.approx(line / 4 * math.log2(1 + 10 ** (salz / 10)))  # the bound on SNR is the one on rate
+        assert float(row["shannon_snr_db"]) == pytest.approx(10 * math.log10(15))
+        assert (capacity > line) == (salz > float(row["shannon_snr_db"]))
+        if float(row["snr CTLE + FFE + DFE"]) > float(row["required_snr_db"]):
+            assert capacity > line
+        assert capacity < float(row["capacity thermal only_gbps"])
+    assert "Shannon" in why_run.text
+
+
 def test_the_eye_closes_with_length(why_run):
     near, far = rows_of(why_run.out / "why.csv")
     assert float(near["eye_height"]) > float(far["eye_height"])

@@ -130,10 +130,14 @@ def why(
     columns = {
         "rate": "rate", "length_m": "m", "loss_at_nyquist_db": "loss dB", "eye_height": "eye (outer level 1)", "snr slicer alone": "none",
         "snr CTLE": "+CTLE", "snr CTLE + FFE": "+FFE", "snr CTLE + FFE + DFE": "+DFE", "required_snr_db": "needed",
-        "salz": "Salz bound",
     }  # fmt: skip
     few = [row for row in answer.tables["why"] if row["length_m"] in (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0)]
     show(few, columns, "Slicer SNR in dB by equaliser stage; all lengths are in why.csv")
+    limits = {
+        "rate": "rate", "length_m": "m", "snr CTLE + FFE + DFE": "SNR dB", "required_snr_db": "needed", "salz": "Salz bound",
+        "shannon_snr_db": "Shannon needs", "capacity_gbps": "capacity Gb/s", "line_rate_gbps": "line Gb/s",
+    }  # fmt: skip
+    show(few, limits, "What was got beside the bounds (all impairments but the converter)")
     order = {
         "rate": "rate",
         "reach_m": "reach m",

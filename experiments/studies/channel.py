@@ -157,6 +157,7 @@ def _row(look: Look) -> Row:
         "step_mhz": None if r.f_step is None else r.f_step / MHz, "in": list(m.inputs[0]), "out": list(m.outputs[0]),
         "port_evidence": r.map_evidence, "reference_ohm": look.network.reference, "dc": r.dc_method, "steps": list(r.steps),
         "s21_dc": r.s21_dc.real, "delay_ns": _scaled(r.delay, ns), "leading_edge_ns": _scaled(r.leading_edge, ns),
+        "early_energy": r.early_energy,
         "symbol_rate_gbd": look.symbol_rate / GBd, "loss_at_nyquist_db": float(loss) if np.isfinite(loss) else None,
         "pulse_peak_mv_per_v": float(pulse.samples[pulse.peak]) / mV, "pulse_peak_ns": float(pulse.t[pulse.peak]) / ns,
         **{f"impedance_{p.end}_ohm": p.between(0, p.time[-1] / ROOM) for p in look.profiles},

@@ -13,7 +13,7 @@ from dsp.noise import Jitter
 from dsp.units import GBd, Gbps, db
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
-from serdes.bounds import bounds
+from serdes.bounds import bounds, shannon_snr_db
 from serdes.link import Link
 from serdes.operating_point import OperatingPoint, operating_point
 from serdes.reach import reach
@@ -80,7 +80,10 @@ def at_length(task: Task) -> dict[str, Any]:
         "salz": everything.salz_db,
         "linear bound": everything.linear_db,
         "matched filter": everything.matched_filter_db,
-        "capacity_gbps": quiet.capacity / Gbps,
+        "shannon_snr_db": shannon_snr_db(link.tx.constellation.bits_per_symbol),
+        "line_rate_gbps": s.symbol_rate * link.tx.constellation.bits_per_symbol / Gbps,
+        "capacity_gbps": everything.capacity / Gbps,
+        "capacity thermal only_gbps": quiet.capacity / Gbps,
         **{f"share {cause}": share for cause, share in point.shares().items()},
     }
 
@@ -162,6 +165,13 @@ def _notes(costs: Sequence[dict[str, Any]], rows: Sequence[dict[str, Any]]) -> l
         }
         listed = ", ".join(f"{name} {x:g} m" if x else f"{name} nowhere" for name, x in last.items())
         notes.append(f"{rate} meets its error ratio without margin up to: {listed}.")
+        need, limit, line = (mine[0][key] for key in ("required_snr_db", "shannon_snr_db", "line_rate_gbps"))
+        within = max((r["length_m"] for r in mine if r["capacity_gbps"] >= line), default=0.0)
+        notes.append(
+            f"{rate}: by Shannon {limit:.1f} dB would carry its {line:g} Gb/s, {need - limit:.1f} dB less than its levels need "
+            f"without a code; the Salz bound (all but the converter) has that much up to {within:g} m"
+            f"{', the longest looked at' if within == mine[-1]['length_m'] else ''}."
+        )
     return notes
 
 
@@ -181,8 +191,8 @@ def _draw_snr(rows: Sequence[dict[str, Any]], named: dict[str, str]) -> Figure:
     with plot.figure(4.6 * len(groups) + 1.2, 5.0, 1, len(groups), sharey=True, squeeze=False) as (fig, axes):
         for ax, (rate, mine) in zip(axes[0], groups.items(), strict=True):
             x = _column(mine, "length_m")
-            ax.plot(x, _column(mine, "salz thermal only"), color="0.55", linestyle=":", label="bound, thermal noise alone")
-            ax.plot(x, _column(mine, "salz"), color="0.2", linestyle="--", label="bound, all but the converter")
+            ax.plot(x, _column(mine, "salz thermal only"), color="0.55", linestyle=":", label="Salz bound, thermal noise alone")
+            ax.plot(x, _column(mine, "salz"), color="0.2", linestyle="--", label="Salz bound, all but the converter")
             for k, name in enumerate(STAGES):
                 y = _column(mine, f"snr {name}")
                 ax.plot(
@@ -194,9 +204,13 @@ def _draw_snr(rows: Sequence[dict[str, Any]], named: dict[str, str]) -> Figure:
                     markersize=3,
                     label=name,
                 )
-            need = mine[0]["required_snr_db"]
-            ax.axhline(need, color=plot.COLOURS[1], linewidth=1)
-            ax.text(x[-1], need + 0.3, "needed", ha="right", fontsize=8, color=plot.COLOURS[1])
+            first = mine[0]
+            for level, text, colour in (
+                (first["required_snr_db"], "needed", plot.COLOURS[1]),
+                (first["shannon_snr_db"], f"Shannon, {first['line_rate_gbps']:g} Gb/s", plot.COLOURS[4]),
+            ):
+                ax.axhline(level, color=colour, linewidth=1)
+                ax.text(x[-1], level + 0.3, text, ha="right", fontsize=8, color=colour)
             ax.set(xlabel="cable length [m]", title=named[rate].replace(", ", "\n", 1), ylim=(0, 45))
         axes[0][0].set_ylabel("slicer SNR [dB]")
         axes[0][-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
