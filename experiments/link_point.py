@@ -27,7 +27,7 @@ SETUP = "setup."
 OF_RECORD = {
     "ser": "", "ber": "", "post_fec": "", "snr_db": "dB", "outcome": "", "reason": "", "locked": "", "sampling_phase_ui": "UI",
     "ctle_gain_db": "dB", "ctle_low_gain_db": "dB", "main_cursor": "V", "symbol_rate": "Bd", "symbols": "", "symbol_errors": "",
-    "ser_low": "", "ser_high": "",
+    "ser_low": "", "ser_high": "", "counted": "",
 }  # fmt: skip
 """Outputs that are entries of a result's record, with their units. ``share_...`` (of the decision error) is one, too."""
 EXTRA = {"eye_height": "outer levels", "eye_width_ui": "UI", "loss_at_nyquist_db": "dB", "margin_db": "dB", "bathtub": ""}
@@ -115,7 +115,7 @@ class LinkPoint:
 
     def _record(self, result: LinkResult) -> dict[str, Any]:
         point = result.operating_point
-        known = _known(result)
+        known = result.entries()
         row: dict[str, Any] = {name: known.get(name) for name in self.outputs if name not in EXTRA}
         if "loss_at_nyquist_db" in self.outputs:
             row["loss_at_nyquist_db"] = -float(db(result.link.channel.transfer(np.array([result.link.nyquist])))[0])
@@ -140,21 +140,6 @@ class LinkPoint:
 
     def _error_ratio(self) -> float:
         return self.error_ratio or setup(dict(self.setup)["rate"]).error_ratio
-
-
-def _known(result: LinkResult) -> dict[str, Any]:
-    """The entries of `LinkResult.record`, without the hash of the link, which costs more than all others."""
-    point, count = result.operating_point, result.symbols
-    row = {
-        "ser": result.ser, "ber": result.ber, "post_fec": result.post_fec, "snr_db": result.snr_db, "outcome": result.outcome,
-        "reason": result.reason, "locked": result.lock.locked, "sampling_phase_ui": point.phase_ui,
-        "ctle_gain_db": point.gain_db, "ctle_low_gain_db": point.low_gain_db, "main_cursor": point.main_cursor,
-        "symbol_rate": result.link.symbol_rate, **{f"share_{cause}": share for cause, share in point.shares().items()},
-    }  # fmt: skip
-    if count is not None:
-        low, high = count.interval()
-        row |= {"symbols": count.trials, "symbol_errors": count.errors, "ser_low": low, "ser_high": high}
-    return row
 
 
 @functools.lru_cache(maxsize=64)

@@ -28,6 +28,21 @@ class ErrorCount:
         """Counted ratio; nan when nothing was counted."""
         return self.errors / self.trials if self.trials else float("nan")
 
+    @property
+    def clean(self) -> bool:
+        """Whether something was counted and nothing was wrong: the ratio then has an upper bound and no value."""
+        return self.trials > 0 and self.errors == 0
+
+    def text(self, what: str = "symbols") -> str:
+        """The count in words, with its bound where there was no error and its interval where there was."""
+        if not self.trials:
+            return f"no {what} counted"
+        if self.clean:
+            return f"no error in {self.trials} {what}, below {self.upper():.2g} (95 %)"
+        low, high = self.interval()
+        noun = "error" if self.errors == 1 else "errors"
+        return f"{self.errors} {noun} in {self.trials} {what}: {self.ratio:.3g}, 95 % confidence {low:.3g} to {high:.3g}"
+
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Two-sided Clopper-Pearson interval (C. J. Clopper and E. S. Pearson, Biometrika 26, 1934)."""
         check.between(self, "confidence", confidence, 0.5, 1 - 1e-12)

@@ -73,18 +73,20 @@ class LinkResult:
         return self.eyes["slicer"]
 
     def record(self) -> dict[str, Any]:
-        """A flat dictionary for a table or a sweep."""
+        """A flat dictionary for a table: the hash of the link, the engine and `entries`."""
         from serdes.serialize import content_hash
 
-        point = self.operating_point
+        return {"link": content_hash(self.link), "engine": type(self.engine).__name__, **self.entries()}
+
+    def entries(self) -> dict[str, Any]:
+        """What was found, flat. A ratio counted without an error is None: ``ser_high`` and ``counted`` say what it is below."""
+        point, symbols, bits = self.operating_point, self.symbols, self.bits
         row: dict[str, Any] = {
-            "link": content_hash(self.link),
-            "engine": type(self.engine).__name__,
             "symbol_rate": self.link.symbol_rate,
             "outcome": self.outcome,
             "reason": self.reason,
-            "ser": self.ser,
-            "ber": self.ber,
+            "ser": None if symbols is not None and symbols.clean else self.ser,
+            "ber": None if bits is not None and bits.clean else self.ber,
             "snr_db": self.snr_db,
             "post_fec": self.post_fec,
             "locked": self.lock.locked,
@@ -94,7 +96,8 @@ class LinkResult:
             "main_cursor": point.main_cursor,
         }
         row |= {f"share_{name}": share for name, share in point.shares().items()}
-        if self.symbols is not None:
-            low, high = self.symbols.interval()
-            row |= {"symbols": self.symbols.trials, "symbol_errors": self.symbols.errors, "ser_low": low, "ser_high": high}
+        if symbols is not None:
+            low, high = symbols.interval()
+            row |= {"symbols": symbols.trials, "symbol_errors": symbols.errors, "ser_low": low, "ser_high": high}
+            row["counted"] = symbols.text()
         return row

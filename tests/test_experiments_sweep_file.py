@@ -130,3 +130,12 @@ def test_the_report_command_writes_a_page(tmp_path, monkeypatch):
     done = CliRunner().invoke(commands, ["report", "--quick", "--out", str(tmp_path / "out")])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "out" / "report.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_point_counted_without_an_error_is_below_all_others_in_a_plot():
+    data = xr.Dataset(
+        {"ser": (("x", "seed"), [[np.nan, np.nan, 1e-3], [1e-4, np.nan, 1e-3]]), "status": (("x", "seed"), [["ok"] * 3] * 2)},
+        {"x": [1.0, 2.0], "seed": [1, 2, 3]},
+    )
+    (line,) = sweep_file.draw(data, sweep_file.Plot(name="p", y="ser", x="x", by="")).axes[0].lines
+    np.testing.assert_array_equal(line.get_ydata(), [np.nan, 1e-4])

@@ -47,6 +47,14 @@ def test_nothing_counted_says_nothing():
     assert nothing.interval() == (0.0, 1.0)
 
 
+def test_a_count_in_words_has_a_bound_and_never_a_zero():
+    assert ErrorCount(errors=0, trials=10**6).text() == "no error in 1000000 symbols, below 3e-06 (95 %)"
+    assert ErrorCount(errors=1, trials=1000).text("bits").startswith("1 error in 1000 bits: 0.001, 95 % confidence ")
+    assert "7 errors in 1000 symbols" in ErrorCount(errors=7, trials=1000).text()
+    assert ErrorCount(errors=0, trials=0).text() == "no symbols counted"
+    assert [ErrorCount(errors=e, trials=t).clean for e, t in ((0, 5), (1, 5), (0, 0))] == [True, False, False]
+
+
 @pytest.mark.parametrize(("field", "value"), [("errors", -1), ("errors", 11), ("errors", 1.0), ("trials", -1), ("trials", 1e6)])
 def test_wrong_counts_are_refused(field, value):
     with pytest.raises(ValueError, match=f"ErrorCount.{field} must be a whole number"):

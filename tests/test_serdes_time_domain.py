@@ -290,7 +290,12 @@ def test_simulate_takes_the_engine_and_an_rng():
     engine = TimeDomain(n_symbols=1000, settle=1000, eye_symbols=1000)
     result = simulate(setup("100G").link(0.5), engine, np.random.default_rng(1))
     assert result.engine == engine
-    assert result.record()["symbols"] == 1000
+    row = result.record()
+    assert row["symbols"] == 1000
+    # no error among a thousand is no ratio of 0
+    assert (row["ser"], row["ber"], row["symbol_errors"]) == (None, None, 0)
+    assert row["counted"] == "no error in 1000 symbols, below 0.003 (95 %)"
+    assert row["ser_high"] > 0.003
     with pytest.raises(ValueError, match="needs rng"):
         simulate(flat(), engine)
 

@@ -14,7 +14,7 @@ from channels.file_network import FileNetwork, check_rate
 from channels.network import MultiPort
 from channels.port_map import PortMap
 from dsp.clock import MuellerMuller
-from dsp.units import GBd, db
+from dsp.units import GBd, GHz, db
 from experiments.study import Answer
 from serdes import serialize
 from serdes.link import Aggressor, Link
@@ -129,14 +129,9 @@ def _openings(result: LinkResult, error_ratio: float) -> list[Mapping[str, Any]]
 
 def _notes(result: LinkResult, case: Case) -> list[str]:
     point = result.operating_point
-    loss = -float(db(case.link.channel.transfer(np.array([case.link.nyquist])))[0])
-    notes = [*case.notes, f"{loss:.1f} dB die to die at the Nyquist frequency, {case.link.nyquist / GBd:.6g} GHz"]
+    notes = [*case.notes, f"loss die to die at the Nyquist frequency, {case.link.nyquist / GBd:.6g} GHz: {_loss(case.link)}"]
     if result.symbols is not None:
-        low, high = result.symbols.interval()
-        notes.append(
-            f"counted {result.symbols.errors} symbol errors in {result.symbols.trials}: ratio {result.ser:.3g}, "
-            f"95 % confidence {low:.3g} to {high:.3g}; {result.lock.reason}"
-        )
+        notes.append(f"{result.symbols.text()}; {result.lock.reason}")
     else:
         notes.append(f"symbol error ratio {result.ser:.3g}, bit error ratio {result.ber:.3g} before FEC")
     shares = ", ".join(f"{cause} {100 * share:.0f} %" for cause, share in point.shares().items())
@@ -144,6 +139,16 @@ def _notes(result: LinkResult, case: Case) -> list[str]:
     if result.outcome != "ok":
         notes.append(f"{result.outcome}: {result.reason}")
     return notes
+
+
+def _loss(link: Link) -> str:
+    """Loss of the channel at Nyquist in words; unknown where a file of it ends below."""
+    parts = link.channel.parts if isinstance(link.channel, CopperChannel) else ()
+    ends = [part.report.f_max for part in parts if isinstance(part, FileNetwork)]
+    if ends and min(ends) < link.nyquist:
+        return f"unknown, data end at {min(ends) / GHz:.6g} GHz"
+    level = float(np.abs(link.channel.transfer(np.array([link.nyquist])))[0])
+    return f"{-db(level):.1f} dB" if level > 0 else "nothing passes"
 
 
 def _draw(result: LinkResult, case: Case) -> Figure:
@@ -158,16 +163,14 @@ def _draw(result: LinkResult, case: Case) -> Figure:
         if result.eyes:
             error_ratio = max(case.error_ratio, result.eye.floor)
             plot.eye(top_left, result.eye, error_ratio, title)
-            ser = f"SER {result.ser:.2g}"
-            if result.symbols is not None and result.symbols.errors == 0:
-                ser = f"no error among {result.symbols.trials} symbols"
+            clean = result.symbols is not None and result.symbols.clean
+            ser = result.symbols.text() if clean and result.symbols is not None else f"SER {result.ser:.2g}"
             plot.bathtub(top_right, result.eye, error_ratio, f"{ser}, slicer SNR {result.snr_db:.1f} dB")
             plot.pulse(low_left, point, title="Pulse response")
         else:
             top_left.text(0.5, 0.5, result.reason, ha="center", va="center", wrap=True, transform=top_left.transAxes)
             top_left.set_title(title)
-        loss = float(-db(link.channel.transfer(np.array([link.nyquist])))[0])
         curves = {"through, die to die": link.channel.transfer(f)}
         curves |= {f"aggressor {k}": a.coupling.transfer(f) for k, a in enumerate(link.aggressors, start=1)}
-        plot.insertion_loss(low_right, f, curves, link.nyquist, f"{loss:.1f} dB at Nyquist, {link.nyquist / GBd:.6g} GHz")
+        plot.insertion_loss(low_right, f, curves, link.nyquist, f"loss at Nyquist, {link.nyquist / GBd:.6g} GHz: {_loss(link)}")
         return fig

@@ -1,0 +1,61 @@
+import csv
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from channels.copper import Twinax
+from channels.touchstone import write_touchstone
+from experiments.commands.files import commands
+from experiments.studies import eye
+
+F = np.arange(0, 401) * 100e6
+N = 20_000
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory):
+    """A short cable as a single-ended file up to 40 GHz."""
+    path = tmp_path_factory.mktemp("eye") / "short.s2p"
+    write_touchstone(path, F, Twinax(length=0.2).s(F, 100.0), 100.0)
+    return path
+
+
+def titles(figure):
+    return [ax.get_title() for ax in figure.axes]
+
+
+def test_no_error_is_told_as_a_bound_everywhere(short, tmp_path):
+    result = CliRunner().invoke(
+        commands, ["eye", str(short), "--rate", "56G", "--counted", str(N), "--out", str(tmp_path)], catch_exceptions=False
+    )
+    bound = f"no error in {N} symbols, below {3 / N:.2g} (95 %)"
+    assert bound in " ".join(result.output.split())
+    assert "ratio 0" not in result.output
+    with (tmp_path / "result.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert (row["ser"], row["ber"], row["counted"]) == ("", "", bound)
+    (told,) = json.loads((tmp_path / "answer.json").read_text(encoding="utf-8"))["tables"]["result"]
+    assert (told["ser"], told["ber"], told["counted"]) == (None, None, bound)
+
+
+def test_no_error_is_told_as_a_bound_in_the_figure(short):
+    answer = eye.run(eye.from_file(short, "56G"), counted=N)
+    assert any(f"no error in {N} symbols, below" in title for title in titles(answer.figures["eye"]()))
+    assert eye.run(eye.from_file(short, "56G")).tables["result"][0]["ser"] > 0  # computed, however small
+
+
+def test_a_file_that_ends_below_nyquist_has_no_loss_there(short):
+    answer = eye.run(eye.from_file(short, "224G"))
+    assert any("53.125 GHz: unknown, data end at 40 GHz" in note for note in answer.notes)
+    drawn = titles(answer.figures["eye"]())
+    assert any("unknown, data end at 40 GHz" in title for title in drawn)
+    assert not any("inf" in text for text in (*answer.notes, *drawn))
+
+
+def test_the_loss_of_a_file_that_reaches_nyquist(short):
+    bare = eye.run(eye.from_file(short, "56G", packages=False))
+    loss = -20 * np.log10(abs(Twinax(length=0.2).s(np.array([13.28125e9]), 100.0)[1, 0, 0]))
+    (note,) = (n for n in bare.notes if n.startswith("loss die to die"))
+    assert float(note.split(": ")[1].removesuffix(" dB")) == pytest.approx(loss, abs=0.15)
