@@ -68,7 +68,7 @@ class FileNetwork(_OfFile):
             port_map = proposed_map(data, path)
             if port_map.n_lanes > 1:
                 remedy = f"state one, e.g. port_map.lane(0) of {port_map}"
-                raise TouchstoneError(str(path), None, f"holds {port_map.n_lanes} lanes", remedy)
+                raise TouchstoneError(str(path), data.ports_line, f"holds {port_map.n_lanes} lanes", remedy)
         opened = cls(path=str(path), sha256=sha256, port_map=port_map, conditioning=conditioning or Conditioning())
         opened.report  # noqa: B018  a map that does not fit is refused here and not at the first use
         return opened
@@ -86,7 +86,7 @@ class FileNetwork(_OfFile):
     @property
     def two_port(self) -> tuple[np.ndarray, tuple[float, ...]]:
         """S (2, 2, n_f) at the points of the file, unconditioned, and its references [ohm]."""
-        return _named(self.path, lambda: port_map.apply(self.data, self.port_map))
+        return _named(self.path, self.data, lambda: port_map.apply(self.data, self.port_map))
 
     @property
     def report(self) -> ImportReport:
@@ -144,7 +144,7 @@ class FilePorts(_OfFile):
         """The conditioned ports on the references of the file. TouchstoneError for a file of one point."""
         known = _CONDITIONED.get(self)
         if known is None:
-            s, z = _named(self.path, lambda: port_map.ends(self.data, self.port_map))
+            s, z = _named(self.path, self.data, lambda: port_map.ends(self.data, self.port_map))
             half, choices = self.n_ports // 2, self.conditioning
             if self.port_map.differential:  # the loop resistance is that of both wires
                 choices = replace(choices, dc_resistance=choices.dc_resistance / 2)
@@ -204,7 +204,7 @@ def propose(data: TouchstoneData, path: str) -> port_map.Proposal:
     """`port_map.propose`, with the file named where there is no lane at all."""
     if data.n_ports != 2 and data.n_ports % 4:
         cause = f"holds {data.n_ports} ports: no differential path and no two-port"
-        raise TouchstoneError(path, None, cause, "state port_map, or export a 2-, 4- or 8-port file")
+        raise TouchstoneError(path, data.ports_line, cause, "state port_map, or export a 2-, 4- or 8-port file")
     return port_map.propose(data)
 
 
@@ -229,18 +229,18 @@ def proposed_map(data: TouchstoneData, path: str | Path) -> PortMap:
     """The map that `propose` finds; TouchstoneError, with the file and the evidence, where it finds none."""
     proposal = propose(data, str(path))
     if proposal.port_map is None:
-        raise TouchstoneError(str(path), None, proposal.evidence, "state port_map")
+        raise TouchstoneError(str(path), data.ports_line, proposal.evidence, "state port_map")
     return proposal.port_map
 
 
-def _named(path: str, work: Callable[[], T]) -> T:
-    """The result of ``work``, whose ValueError becomes one that names the file."""
+def _named(path: str, data: TouchstoneData, work: Callable[[], T]) -> T:
+    """The result of ``work`` on ``data``, whose ValueError becomes one that names the file and where its ports show."""
     try:
         return work()
     except TouchstoneError:
         raise
     except ValueError as reason:
-        raise TouchstoneError(path, None, str(reason)) from reason
+        raise TouchstoneError(path, data.ports_line, str(reason)) from reason
 
 
 def _condition(
@@ -248,8 +248,8 @@ def _condition(
 ) -> Conditioned:
     if data.frequency.size < 2:
         cause = f"holds one frequency ({data.frequency[0]:g} Hz); a response needs at least a grid from near DC"
-        raise TouchstoneError(path, None, cause, "export a sweep")
-    return _named(path, lambda: conditioning.condition(data.frequency, s, z, choices, paths))
+        raise TouchstoneError(path, data.ports_line, cause, "export a sweep")
+    return _named(path, data, lambda: conditioning.condition(data.frequency, s, z, choices, paths))
 
 
 def _renormalised(conditioned: Conditioned, f: np.ndarray, z: tuple[float, ...], z0: float) -> np.ndarray:

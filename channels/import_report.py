@@ -107,7 +107,7 @@ def build(
     own = found is not None and any(m == found.lane(k) for k in range(found.n_lanes))
     if own and proposal.confidence == "ambiguous":
         findings.append(Finding("map-ambiguous", f"the port map is a guess: {proposal.evidence}"))
-    findings += port_map.check_map(data, m)
+    findings += port_map.check_map(data, m) + port_map.disagreement(m, proposal)
     key = sha256, conditioned is not None and conditioned.choices.clip_passivity  # the same for every lane of a file
     known = _PASSIVITY.get(key)
     passivity = _PASSIVITY.put(key, conditioning.passivity_findings(f, data.s, key[1])) if known is None else known

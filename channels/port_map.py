@@ -197,6 +197,19 @@ def check_map(data: TouchstoneData, port_map: PortMap) -> tuple[Finding, ...]:
     return (Finding("no-through", "no through path, right for crosstalk only: " + text, "info"),)
 
 
+def disagreement(stated: PortMap, proposal: Proposal) -> tuple[Finding, ...]:
+    """A finding where a stated differential map pairs other ports than a clear proposal; through or crosstalk, either way."""
+    found = proposal.port_map
+    if found is None or proposal.confidence != "clear" or not (stated.differential and found.differential):
+        return ()
+    ends = {frozenset(end) for end in found.inputs + found.outputs}
+    if all(frozenset(end) in ends for end in stated.inputs + stated.outputs):
+        return ()
+    text = f"the stated map in={stated.inputs} out={stated.outputs} pairs other ports than the data show, "
+    text += f"in={found.inputs} out={found.outputs}: {proposal.evidence}"
+    return (Finding("map-disagrees", text),)
+
+
 def propose(data: TouchstoneData) -> Proposal:
     """The most likely port map, why, and how sure.
 

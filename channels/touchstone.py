@@ -98,6 +98,7 @@ def parse_touchstone(content: bytes | str, name: str) -> TouchstoneData:
         comments=tuple(source.comments),
         port_names=_port_names(source.comments, n),
         findings=tuple(source.findings),
+        ports_line=source.keywords["number of ports"][1] if "number of ports" in source.keywords else int(lines[0]),
     )
 
 

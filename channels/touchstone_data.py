@@ -45,7 +45,8 @@ class TouchstoneData:
 
     ``frequency`` (n_f,) ascending [Hz]; ``s`` (n, n, n_f), s[out, in, f]; ``reference`` one real value per port [ohm];
     ``noise`` (rows, 5): f [Hz], minimum noise figure [dB], |Gamma_opt|, its angle [deg], noise resistance as printed.
-    The arrays are read-only copies.
+    ``ports_line``: line of the file that states or first shows its ports, None for data from elsewhere. The arrays are
+    read-only copies.
     """
 
     frequency: np.ndarray
@@ -56,6 +57,7 @@ class TouchstoneData:
     comments: tuple[str, ...] = ()
     port_names: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    ports_line: int | None = None
 
     def __post_init__(self) -> None:
         for key, kind in (("frequency", float), ("s", complex), ("noise", float)):
@@ -73,6 +75,8 @@ class TouchstoneData:
         check.instance(self, "name", self.name, str)
         check.instance(self, "comments", self.comments, tuple)
         check.instance(self, "findings", self.findings, tuple)
+        if self.ports_line is not None:
+            check.count(self, "ports_line", self.ports_line, 1)
         if self.port_names and len(self.port_names) != n:
             raise check.fail(self, "port_names", f"empty or one name per port ({n})", self.port_names)
 

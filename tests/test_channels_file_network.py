@@ -7,7 +7,7 @@ import pytest
 
 from channels import port_map
 from channels.conditioning import Conditioning
-from channels.file_network import FileNetwork, check_rate
+from channels.file_network import FileNetwork, FilePorts, check_rate
 from channels.network import Chain, renormalise
 from channels.port_map import PortMap
 from channels.touchstone import TouchstoneError, write_touchstone
@@ -126,6 +126,8 @@ def test_lanes_of_a_wide_file_are_chosen_by_map(tmp_path):
         s[a, b] = s[b, a] = path_response(F)
     for a, b in ((4, 1), (6, 3)):
         s[a, b] = s[b, a] = 0.01 * path_response(F) * F / F[-1]
+    for a, b in ((0, 2), (4, 6)):  # within a pair the coupling is strongest
+        s[a, b] = s[b, a] = 0.03 * F / F[-1]
     write_touchstone(path, F, s)
     with pytest.raises(TouchstoneError, match=r"2 lanes.*port_map\.lane"):
         FileNetwork.open(path)
@@ -140,8 +142,40 @@ def test_lanes_of_a_wide_file_are_chosen_by_map(tmp_path):
 def test_files_without_a_path_are_named(tmp_path, n):
     path = tmp_path / f"x.s{n}p"
     write_touchstone(path, F, np.zeros((n, n, F.size)))
-    with pytest.raises(TouchstoneError, match=rf"x\.s{n}p.*holds {n} ports"):
+    first = next(i for i, line in enumerate(path.read_text().splitlines(), 1) if line[0] not in "!#")
+    with pytest.raises(TouchstoneError, match=rf"x\.s{n}p, line {first}: holds {n} ports"):
         FileNetwork.open(path)
+
+
+def test_a_map_that_does_not_fit_names_the_line_of_the_ports(tmp_path):
+    first = next(i for i, x in enumerate(pair_file(tmp_path / "a.s4p").read_text().splitlines(), 1) if x[0] not in "!#")
+    beyond = PortMap(inputs=((1, 3),), outputs=((2, 5),))
+    for wrong in (lambda: FileNetwork.open(tmp_path / "a.s4p", beyond), lambda: FilePorts.open(tmp_path / "a.s4p", beyond)):
+        with pytest.raises(TouchstoneError, match=rf"a\.s4p, line {first}: .*made of ports 1 to 4") as refusal:
+            wrong()
+        assert refusal.value.line == first
+    pair_file(tmp_path / "weak.s4p", gain=0.01)
+    with pytest.raises(TouchstoneError, match=rf"weak\.s4p, line {first}: no through path.*state port_map"):
+        FileNetwork.open(tmp_path / "weak.s4p")
+    write_touchstone(tmp_path / "three.ts", F, np.zeros((3, 3, F.size)), version=2)
+    stated = (tmp_path / "three.ts").read_text().splitlines().index("[Number of Ports] 3") + 1
+    with pytest.raises(TouchstoneError, match=rf"three\.ts, line {stated}: holds 3 ports"):
+        FileNetwork.open(tmp_path / "three.ts")
+
+
+def test_a_map_that_pairs_other_ports_than_the_data_is_told(tmp_path):
+    path = pair_file(tmp_path / "a.s4p")
+    for crossed in (PortMap(inputs=((1, 4),), outputs=((2, 3),)), HALVES):
+        report = FileNetwork.open(path, crossed).report
+        (finding,) = (f for f in report.findings if f.code == "map-disagrees")
+        assert f"in={crossed.inputs}" in finding.message
+        assert "in=((1, 3),) out=((2, 4),)" in finding.message
+    # the first passes the signal as well as the right map does: nothing else would tell
+    assert "through-open" not in FileNetwork.open(path, PortMap(inputs=((1, 4),), outputs=((2, 3),))).report.codes
+    for same in (ODD, PortMap(inputs=((3, 1),), outputs=((4, 2),)), PortMap(inputs=((2, 4),), outputs=((1, 3),))):
+        assert "map-disagrees" not in FileNetwork.open(path, same).report.codes
+    unclear = pair_file(tmp_path / "faint.s4p", gain=0.4)
+    assert "map-disagrees" not in FileNetwork.open(unclear, HALVES).report.codes
 
 
 def test_a_truncated_or_missing_file_names_its_line(tmp_path):
