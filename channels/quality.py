@@ -181,13 +181,18 @@ def ieee370(f: np.ndarray, s: np.ndarray, reference: tuple[float, ...], symbol_r
     """IEEE 370-2020 figures of a two-port ``s`` (2, 2, n_f), computed by scikit-rf (``IEEEP370_FD_QM`` and ``IEEEP370_TD_QM``).
 
     With ``symbol_rate`` [Bd] also the application-based ones, for a Gaussian pulse at that rate (a few seconds). Raises
-    ValueError where they cannot be had: fewer than 3 points, an uneven grid, data that end below 1.5 times the rate.
+    ValueError where they cannot be had: fewer than 3 points, an uneven grid (the causality figure counts the turns of S from
+    point to point, which an uneven step bends), data that end below 1.5 times the rate.
     """
     import skrf
     from skrf.calibration import deembedding
 
     if s.shape[:2] != (2, 2) or f.size < 3:
         raise check.fail("ieee370", "s", "a two-port of 3 points or more", s.shape)
+    if not is_uniform(f):
+        steps = np.diff(f)
+        got = f"{f.size} points with steps from {np.min(steps):g} to {np.max(steps):g} Hz"
+        raise check.fail("ieee370", "f", "a uniform grid [Hz]: the causality figure compares neighbouring points", got)
     network = skrf.Network(f=f, f_unit="Hz", s=np.moveaxis(s, -1, 0), z0=np.array(reference))
     with np.errstate(invalid="ignore", divide="ignore"):  # of an entry on a straight line scikit-rf takes the 0 / 0 as 0 %
         initial = deembedding.IEEEP370_FD_QM().check_se_quality(network)
@@ -195,8 +200,6 @@ def ieee370(f: np.ndarray, s: np.ndarray, reference: tuple[float, ...], symbol_r
     if symbol_rate is None:
         return Ieee370(**figures)
     check.symbol_rate("ieee370", "symbol_rate", symbol_rate)
-    if not is_uniform(f):
-        raise check.fail("ieee370", "f", "a uniform grid [Hz]", f"{f.size} points with steps from {np.min(np.diff(f)):g} Hz")
     if f[-1] < 1.5 * symbol_rate:
         raise check.fail("ieee370", "symbol_rate", f"{f[-1] / 1.5:g} Bd or less for data up to {f[-1]:g} Hz", symbol_rate)
     judge = deembedding.IEEEP370_TD_QM(data_rate=symbol_rate, sample_per_UI=32, rise_time_per=0.35)

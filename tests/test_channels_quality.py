@@ -157,6 +157,7 @@ def test_ieee_370_application_figures_of_a_causal_cable():
         ({"symbol_rate": 53.125}, "GBd"),
         ({"symbol_rate": 53.125e9}, "ieee370.symbol_rate"),
         ({"f": F**1.01, "symbol_rate": 5e9}, "ieee370.f"),
+        ({"f": F**1.01}, r"ieee370\.f must be a uniform grid .*steps from"),
     ],
 )
 def test_ieee_370_refuses_what_it_cannot_judge(change, field):

@@ -112,6 +112,16 @@ def test_rate_ports_and_quality_on_request(folder):
     fast.figures["a_THRU"]()
 
 
+def test_quality_figures_that_cannot_be_had_say_why_and_keep_the_file(tmp_path):
+    f = np.geomspace(1e6, 40e9, 400)
+    write_touchstone(tmp_path / "log.s2p", f, Twinax(length=0.1).s(f, 100.0))
+    uneven = channel.run([tmp_path / "log.s2p"], ieee370=True)
+    (row,) = uneven.tables["files"]
+    assert "uniform grid" in row["ieee370_refused"]
+    assert "ieee370_causality" not in row
+    assert any("IEEE 370 initial quality: none" in note for note in uneven.notes)
+
+
 def test_conditioning_by_flags_of_the_command(folder):
     """Each flag reaches its step, and the level at Nyquist falls by the cosine squared of the taper."""
     path = str(folder / "a_THRU.s4p")

@@ -49,7 +49,7 @@ class Look:
     profiles: tuple[ImpedanceProfile, ...]
     pulse: PulseResponse
     step: StepResponse
-    ieee370: quality.Ieee370 | None
+    ieee370: quality.Ieee370 | str | None  # or why there is none
 
 
 def run(
@@ -139,7 +139,12 @@ def _look(network: FileNetwork, name: str, symbol_rate: float | None, ieee370: b
     duration = max(4 * arrival, 200 / rate, 5 * (droop or 0))
     top = min(f_max, LONG_RECORD / (4 * duration))
     step = time_domain.step_response(network, 1, 0, f_max=top, duration=duration, z0=z0)
-    figures = quality.ieee370(f, two_port, references) if ieee370 else None
+    figures: quality.Ieee370 | str | None = None
+    if ieee370:
+        try:
+            figures = quality.ieee370(f, two_port, references)
+        except ValueError as reason:
+            figures = str(reason)
     return Look(
         name=name, network=network, symbol_rate=rate, findings=findings, f=f, curves=curves, profiles=profiles,
         pulse=pulse, step=step, ieee370=figures,
@@ -169,9 +174,10 @@ def _row(look: Look) -> Row:
     }  # fmt: skip
     if r.noise is not None and r.noise.floor > 0:
         row["noise_floor_db"] = float(db(r.noise.floor))
-    if look.ieee370 is not None:
-        q = look.ieee370
+    if isinstance(q := look.ieee370, quality.Ieee370):
         row |= {"ieee370_causality": q.causality, "ieee370_passivity": q.passivity, "ieee370_reciprocity": q.reciprocity}
+    elif q is not None:
+        row["ieee370_refused"] = q
     return row
 
 
@@ -191,8 +197,9 @@ def _notes(look: Look) -> list[str]:
     peak = f"pulse at {look.symbol_rate / GBd:.6g} GBd: {pulse.samples[pulse.peak] / mV:.4g} mV/V"
     peak += f" at {pulse.t[pulse.peak] / ns:.4g} ns"
     lines = [r.text, peak, *own]
-    if look.ieee370 is not None:
-        q = look.ieee370
+    if isinstance(q := look.ieee370, str):
+        lines.append(f"IEEE 370 initial quality: none, {q}")
+    elif q is not None:
         figures = f"causality {q.causality:.4g} %, passivity {q.passivity:.4g} %, reciprocity {q.reciprocity:.4g} %"
         lines.append(f"IEEE 370 initial quality: {figures}")
     return ["\n  ".join("\n".join(lines).splitlines())]
