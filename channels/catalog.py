@@ -11,11 +11,11 @@ from types import MappingProxyType
 from typing import Generic, Literal, TypeAlias, TypeVar
 
 from channels.copper import Connector, Die, Package, StandardLine, Trace, Twinax
-from channels.interposer import InterposerWires
+from channels.interposer import InterposerChannel, InterposerWires
 from channels.pcb import BoardLine
 from channels.surface import Roughness
 from channels.via import Via
-from dsp.units import fF, m, mil, mm, ns, ohm, pF, pH, um
+from dsp.units import fF, m, mil, mm, nH, ns, ohm, pF, pH, um
 
 T = TypeVar("T")
 Mark: TypeAlias = Literal["verified", "from memory", "estimate"]
@@ -239,6 +239,27 @@ LAMINATES: MappingProxyType[str, Entry[BoardLine]] = MappingProxyType({
     "224G 11 mil": Entry(_board(5.5 * mil, 5.5 * mil, 12.5 * mil, 3.0, 0.0006, 0.55 * um), _MEASURED, "estimate"),
 })  # fmt: skip
 
+
+def _microstrip(laminate: str, width: float, spacing: float, height: float) -> Entry[BoardLine]:
+    """The laminate and foil of a stripline entry as outer layer: copper of 40 um, foil and plating."""
+    line = replace(
+        LAMINATES[laminate].value, layout="microstrip", width=width, spacing=spacing, height=height, thickness=40 * um
+    )
+    return Entry(line, "laminate and foil of the stripline entry; outer cross-section typical; no solder mask", "estimate")
+
+
+# Differential microstrips of the same classes, one metre each; no source prints their losses. dB/inch at 13.28 / 26.56 /
+# 53.125 GHz: FR4 1.39 / 2.64 / 4.99, Megtron 6 0.50 / 0.92 / 1.71, Megtron 7 0.35 / 0.61 / 1.11, Megtron 8 0.28 / 0.46 / 0.80,
+# Megtron 9 class 0.24 / 0.38 / 0.61, 224G class 0.23 / 0.35 / 0.55. Radiation and mask are left out: real ones lose more.
+MICROSTRIPS: MappingProxyType[str, Entry[BoardLine]] = MappingProxyType({
+    "FR4": _microstrip("FR4", 7 * mil, 8 * mil, 4.5 * mil),
+    "Megtron 6": _microstrip("Megtron 6", 9 * mil, 9 * mil, 5 * mil),
+    "Megtron 7": _microstrip("Megtron 7", 9 * mil, 9 * mil, 5 * mil),
+    "Megtron 8": _microstrip("Megtron 8", 10 * mil, 9 * mil, 5 * mil),
+    "Megtron 9 class": _microstrip("Megtron 9 class", 10 * mil, 9 * mil, 5 * mil),
+    "224G class": _microstrip("224G 14 mil", 10 * mil, 9 * mil, 5 * mil),
+})  # fmt: skip
+
 _VIA = "typical differential via of a thick board; stub resonance c / (4 L sqrt(er))"
 VIAS: MappingProxyType[str, Entry[Via]] = MappingProxyType({
     "back-drilled": Entry(
@@ -258,4 +279,34 @@ INTERPOSERS: MappingProxyType[str, Entry[InterposerWires]] = MappingProxyType({
     "2x2 um": Entry(InterposerWires(length=1 * mm, width=2 * um, thickness=2 * um), _WIRE, "estimate"),
     "2x1 um": Entry(InterposerWires(length=1 * mm, width=2 * um, thickness=1 * um), _WIRE, "estimate"),
     "1x1 um": Entry(InterposerWires(length=1 * mm, width=1 * um, thickness=1 * um), _WIRE, "estimate"),
+})  # fmt: skip
+
+# Buses inside a package, the middle wire of five with its neighbours: 6.4 to 10 Gb/s a pin for HBM, 4 to 32 GT/s for UCIe.
+_BUS = "wire of the interposer entries; coupling C_m / C, drivers and pad capacitances are estimates; length "
+BUSES: MappingProxyType[str, Entry[InterposerChannel]] = MappingProxyType({
+    "HBM": Entry(  # unterminated, 40 ohm, 0.25 and 0.30 pF
+        InterposerChannel(
+            wires=replace(INTERPOSERS["2x2 um"].value, length=3 * mm, n_wires=5, coupling=0.15), driven=2, observed=2
+        ),
+        _BUS + "inside the 2 to 6 mm usual from PHY to PHY", "estimate",
+    ),
+    "UCIe-A": Entry(  # advanced package: silicon bridge or interposer, unterminated
+        InterposerChannel(
+            wires=replace(INTERPOSERS["2x2 um"].value, length=2 * mm, n_wires=5, coupling=0.15), driven=2, observed=2,
+            driver_resistance=30 * ohm, tx_capacitance=125 * fF, rx_capacitance=125 * fF,
+        ),
+        _BUS + "the 2 mm at most of the advanced package", "estimate",
+    ),
+    "UCIe-S": Entry(  # standard package: 50 ohm lines in organic build-up film, terminated
+        InterposerChannel(
+            wires=InterposerWires(
+                length=25 * mm, width=20 * um, thickness=15 * um, n_wires=5, coupling=0.05, capacitance=0.12 * pF / mm,
+                inductance=0.30 * nH / mm, resistivity=1.72e-8, loss_tangent=0.0044,
+            ),
+            driven=2, observed=2, driver_resistance=50 * ohm, tx_capacitance=125 * fF, rx_capacitance=125 * fF,
+            termination=50 * ohm,
+        ),
+        "organic substrate, typical cross-section and film; coupling, drivers and pads are estimates; length the 25 mm at most "
+        "of the standard package", "estimate",
+    ),
 })  # fmt: skip

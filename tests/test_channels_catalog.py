@@ -7,13 +7,14 @@ import pytest
 
 from channels import catalog
 from channels.copper import CopperChannel
+from channels.interposer import worst_eye
 from channels.network import Chain
-from dsp.units import GHz, db, inch, m
+from dsp.units import Gbps, GHz, db, inch, m
 
 NYQUIST = {"25G": 12.890625 * GHz, "50G": 13.28125 * GHz, "100G": 26.5625 * GHz, "200G": 53.125 * GHz}
 TABLES = (
     catalog.LINES, catalog.TERMINATIONS, catalog.PACKAGES, catalog.BOARDS, catalog.HOSTS, catalog.CONNECTORS, catalog.CABLES,
-    catalog.FLYOVERS, catalog.LAMINATES, catalog.VIAS, catalog.INTERPOSERS,
+    catalog.FLYOVERS, catalog.LAMINATES, catalog.MICROSTRIPS, catalog.VIAS, catalog.INTERPOSERS, catalog.BUSES,
 )  # fmt: skip
 
 
@@ -164,3 +165,38 @@ def test_flyover_loses_10_to_15_db_per_metre():
 def test_interposer_wires_have_their_printed_resistance():
     ohm_per_mm = [entry.value.resistance / 1000 for entry in catalog.INTERPOSERS.values()]
     np.testing.assert_allclose(ohm_per_mm, [5.5, 11, 22], rtol=1e-12)
+
+
+def test_every_class_of_laminate_has_a_microstrip():
+    assert {name.split()[0] for name in catalog.MICROSTRIPS} == {name.split()[0] for name in catalog.LAMINATES}
+    f = np.array([13.28, 26.56, 53.125]) * GHz
+    losses = [entry.value.attenuation_db(f) for entry in catalog.MICROSTRIPS.values()]
+    assert np.all(np.diff(losses, axis=0) < 0)  # in the order of the classes
+    for entry in catalog.MICROSTRIPS.values():
+        line = entry.value
+        assert line.layout == "microstrip"
+        assert 88 < line.impedance < 108
+        # part of the field is in air: less dielectric loss and a faster wave than in the same laminate between planes
+        inner = replace(line, layout="stripline", height=3 * line.height)
+        assert line.effective_permittivity < 0.8 * inner.effective_permittivity
+        assert np.all(replace(line, roughness=None).attenuation_db(f) < line.attenuation_db(f))
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "least"), [("HBM", 6.4, 0.8), ("HBM", 9.6, 0.6), ("UCIe-A", 16, 0.8), ("UCIe-S", 16, 0.35)]
+)
+def test_buses_are_open_at_their_rates_and_neighbours_cost(name, rate, least):
+    bus = catalog.BUSES[name].value
+    assert bus.driven == bus.observed == 2
+    assert len(bus.aggressors) == 4
+    alone, together = (worst_eye(bus, rate * Gbps, with_crosstalk=x) for x in (False, True))
+    assert least < together < alone <= 1
+    longer = replace(bus, wires=replace(bus.wires, length=2 * bus.wires.length))
+    assert worst_eye(longer, rate * Gbps, with_crosstalk=True) < together
+
+
+def test_lines_of_the_standard_package_are_matched():
+    bus = catalog.BUSES["UCIe-S"].value
+    assert np.sqrt(bus.wires.inductance / bus.wires.capacitance) == pytest.approx(bus.termination)
+    swing = 50 / (100 + bus.wires.resistance * bus.wires.length)
+    assert bus.transfer(np.zeros(1))[0] == pytest.approx(swing)
