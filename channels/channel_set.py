@@ -9,7 +9,7 @@ from pathlib import Path
 
 from channels import file_data
 from channels.conditioning import Conditioning
-from channels.file_network import FileNetwork, open_all, proposed_map
+from channels.file_network import Batch, FileNetwork, open_all, proposed_map
 from channels.port_map import PortMap
 from channels.touchstone_data import TouchstoneError
 from dsp import check
@@ -67,7 +67,11 @@ class ChannelSet:
         name: str = "the files",
     ) -> ChannelSet:  # fmt: skip
         """The set of these files; `of_folder` says how they are told apart. ``name`` stands for them in errors."""
-        batch = open_all(paths, port_map, conditioning)
+        return cls.of_batch(open_all(paths, port_map, conditioning), name)
+
+    @classmethod
+    def of_batch(cls, batch: Batch, name: str = "the files") -> ChannelSet:
+        """The set of files that are open already; `of_files` says the rest."""
         through = [n for n in batch.networks if _kind_by_name(n.path) in (None, "through") and n.report.is_through]
         if len(through) != 1:
             found = ", ".join(Path(n.path).name for n in through) or "none"

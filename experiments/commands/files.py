@@ -54,6 +54,12 @@ def channel(
             "impedance_right_ohm": "Z out", "findings": "findings",
         }  # fmt: skip
         show(answer.tables["files"], columns, "Channel files")
+        sums = {
+            "victim": "through", "psfext_loss_at_nyquist_db": "PSFEXT dB", "psnext_loss_at_nyquist_db": "PSNEXT dB",
+            "psxt_loss_at_nyquist_db": "PSXT dB", "icr_at_nyquist_db": "ICR dB", "icn_mv": "ICN mV",
+        }  # fmt: skip
+        if "set" in answer.tables:
+            show(answer.tables["set"], sums, "Crosstalk into the through path, at its Nyquist frequency")
         finish(answer, out)
     if answer.tables["failures"]:
         raise typer.Exit(1)

@@ -21,6 +21,7 @@ from channels.time_domain import ImpedanceProfile, StepResponse
 from channels.touchstone_data import Finding
 from dsp.response import PulseResponse
 from dsp.units import GBd, GHz, MHz, db, mV, ns
+from experiments import crosstalk_sums
 from experiments.study import Answer, Progress, Row, silent
 from serdes.setups import names, setup
 
@@ -74,10 +75,11 @@ def run(
         except ValueError as reason:
             failures.append((network.path, str(reason)))
         progress(done, len(batch.networks))
+    sums, without = crosstalk_sums.find([(look.network, look.symbol_rate) for look in looks])
     if not looks:
         raise ValueError("; ".join(why for _, why in failures) or f"no Touchstone file in {', '.join(map(str, paths))}")
     tables: dict[str, Sequence[Row]] = {
-        "files": [_row(look) for look in looks],
+        "files": [_row(look, sums) for look in looks],
         "findings": [_finding(look, finding) for look in looks for finding in look.findings],
         "failures": [{"file": path, "cause": why} for path, why in failures],
     }
@@ -86,19 +88,27 @@ def run(
         tables |= _tables(look)
     if len(looks) > 1:
         figures["compared"] = partial(_compare, looks)
-    notes = [line for look in looks for line in _notes(look)]
+    notes = [line for look in looks for line in _notes(look)] + without
+    if sums is not None:
+        tables |= {"set": [sums.row], "crosstalk": sums.table}
+        figures["crosstalk"] = partial(crosstalk_sums.draw, sums)
+        notes.append(sums.note)
     return Answer(question=QUESTION, tables=tables, figures=figures, notes=notes + [f"left out: {why}" for _, why in failures])
 
 
 def to_json(answer: Answer) -> str:
-    """Files, findings and failures as JSON text for scripts, without the curves."""
-    tables = {name: [dict(row) for row in answer.tables[name]] for name in ("files", "findings", "failures")}
+    """Files, findings, failures and crosstalk sums as JSON text for scripts, without the curves."""
+    names = [name for name in ("files", "findings", "failures", "set") if name in answer.tables]
+    tables = {name: [dict(row) for row in answer.tables[name]] for name in names}
     return json.dumps(tables, indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def _unique(network: FileNetwork, looks: Sequence[Look]) -> str:
     """A name for tables and figures: the file's, with its ports, its folder or a number where that is taken."""
-    path, taken = Path(network.path), {look.name for look in looks} | {"files", "findings", "failures", "compared"}
+    path, taken = (
+        Path(network.path),
+        {look.name for look in looks} | {"files", "findings", "failures", "compared", "set", "crosstalk"},
+    )
     m = network.port_map
     lane = f"{path.stem}_in{m.inputs[0][0]}_out{m.outputs[0][0]}"
     beside = any(look.network.path == network.path for look in looks)
@@ -151,13 +161,16 @@ def _look(network: FileNetwork, name: str, symbol_rate: float | None, ieee370: b
     )  # fmt: skip
 
 
-def _row(look: Look) -> Row:
+def _row(look: Look, sums: crosstalk_sums.Sums | None) -> Row:
     """One line about one file."""
+    kind = "through" if look.network.report.is_through else "crosstalk"
+    if sums is not None:
+        kind = "fext" if look.network in sums.found.far_end else "next" if look.network in sums.found.near_end else kind
     r, m, pulse = look.network.report, look.network.port_map, look.pulse
     loss = -db(look.network.s(np.array([look.symbol_rate / 2]), look.network.reference)[1, 0])[0]
     block, value = r.dc_block, r.phase_residual.value
     row: dict[str, Any] = {
-        "file": r.path, "name": look.name, "kind": "through" if r.is_through else "crosstalk", "ports": r.n_ports,
+        "file": r.path, "name": look.name, "kind": kind, "ports": r.n_ports,
         "points": r.n_points, "f_min_ghz": r.f_min / GHz, "f_max_ghz": r.f_max / GHz,
         "step_mhz": None if r.f_step is None else r.f_step / MHz, "in": list(m.inputs[0]), "out": list(m.outputs[0]),
         "port_evidence": r.map_evidence, "reference_ohm": look.network.reference, "dc": r.dc_method, "steps": list(r.steps),
