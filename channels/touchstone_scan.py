@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -16,6 +17,7 @@ UNIT_NAMES = {"hz": "Hz", "khz": "kHz", "mhz": "MHz", "ghz": "GHz", "thz": "THz"
 FORMATS = ("RI", "MA", "DB")
 _DEFAULTS = {"unit": "GHz", "parameter": "S", "format": "MA", "reference": "R 50"}
 
+SHOWN = 120  # characters of a line that a message shows
 NO_SIGNAL_DB = -1000.0  # written for |S| = 0 in dB, where -inf would stop most readers
 KEYWORDS = {
     "version", "number of ports", "two-port data order", "number of frequencies", "number of noise frequencies", "reference",
@@ -127,18 +129,19 @@ def scan(text: str, name: str) -> Source:
 
 
 def _take_option(source: Source, line: str, number: int) -> None:
-    option = _parse_option(source, line.strip()[1:].split(), number, line.strip())
+    text = line.strip()[:SHOWN]
+    option = _parse_option(source, line.strip()[1:].split(), number, text)
     if source.option is None:
         if source.rows:
             raise source.error(number, "data stand before the option line", "move the line that begins with # to the top")
-        source.option, source.option_text = option, line.strip()
+        source.option, source.option_text = option, text
     elif option != source.option:
-        raise source.error(number, f"a second option line {line.strip()!r} contradicts the first, {source.option_text!r}")
+        raise source.error(number, f"a second option line {text!r} contradicts the first, {source.option_text!r}")
 
 
 def _parse_option(source: Source, tokens: list[str], number: int, text: str) -> Option:
     """Tokens in any order. An unknown or repeated one is an error that shows the line."""
-    option, sequence, remaining = Option(), [], list(tokens)
+    option, sequence, remaining = Option(), [], deque(tokens)
 
     def put(key: str, value: object) -> None:
         if getattr(option, key) is not None:
@@ -147,7 +150,7 @@ def _parse_option(source: Source, tokens: list[str], number: int, text: str) -> 
         sequence.append(key)
 
     while remaining:
-        token = remaining.pop(0)
+        token = remaining.popleft()
         low = token.lower()
         if low in FREQUENCY_UNITS:
             put("unit", low)
@@ -158,7 +161,7 @@ def _parse_option(source: Source, tokens: list[str], number: int, text: str) -> 
         elif low[0] == "r":
             numbers = [low[1:]] if low[1:] else []
             while remaining and re.match(r"[-+.\d]", remaining[0]):
-                numbers.append(remaining.pop(0))
+                numbers.append(remaining.popleft())
             try:
                 reference = tuple(float(x) for x in numbers)
             except ValueError:
@@ -168,7 +171,9 @@ def _parse_option(source: Source, tokens: list[str], number: int, text: str) -> 
                 raise source.error(number, cause, "write R 50; complex references are not supported: renormalise the data")
             put("reference", reference)
         else:
-            raise source.error(number, f"cannot read {token!r} in the option line {text!r}", "write e.g. # GHz S RI R 50")
+            raise source.error(
+                number, f"cannot read {token[:SHOWN]!r} in the option line {text!r}", "write e.g. # GHz S RI R 50"
+            )
     option.in_order = sequence == sorted(sequence, key=list(_DEFAULTS).index)
     return option
 
@@ -210,7 +215,7 @@ def header(source: Source, n_named: int | None) -> tuple[int, str, str, tuple[fl
 
     for key, (_, line) in source.keywords.items():
         if key not in KEYWORDS:
-            raise source.error(line, f"unknown keyword [{key}]", "known are " + ", ".join(sorted(KEYWORDS)))
+            raise source.error(line, f"unknown keyword [{key[:SHOWN]}]", "known are " + ", ".join(sorted(KEYWORDS)))
     if value("version", ("1.0", "2.0", "2.1")) is None:
         source.note("no-version", "keywords of version 2 without [Version]: read as version 2.0")
     n = whole("number of ports")

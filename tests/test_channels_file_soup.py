@@ -1,7 +1,11 @@
 """Whatever stands in a file, the answer is a clear refusal or finite numbers: never a crash, a hang or NaN."""
 
+import os
+import subprocess
+import sys
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,11 +30,11 @@ def folder(tmp_path_factory):
 
 @contextmanager
 def or_refused(path):
-    """What happens inside may end in a refusal that names the file."""
+    """What happens inside may end in a refusal that names the file and can be read."""
     try:
         yield
     except TouchstoneError as refusal:
-        if str(path) not in str(refusal):
+        if str(path) not in str(refusal) or len(str(refusal)) > len(str(path)) + 1000:
             raise
 
 
@@ -114,3 +118,100 @@ def test_batches(folder, contents):
     batch = open_all([*paths, folder / "none.s2p"])
     assert len(batch.networks) + len(batch.failures) == len(paths) + 1
     assert batch.failures[-1][0].endswith("none.s2p")
+
+
+WORDS = (
+    "# GHz S MA R 50", "# Hz S RI R 50", "#", "!", "! Port[1] = A_IN_P", "[Version] 2.0", "[Number of Ports] 4", "[Number of Ports] 2",
+    "[Reference] 50 50", "[Network Data]", "[Noise Data]", "[End]", "[Matrix Format] Lower", "[Two-Port Data Order] 12_21",
+    "[Mixed-Mode Order] D1,2 C1,2", "[", "[]", "0", "1e9", "2e9", "-1", "1e308", "1e-320", "nan", "-inf", "1d3", "0x10", "1_000",
+    "1 0 0 0 0 0 0 0 0", "2 .1 0 .9 0 .9 0 .1 0", "3 0.1 0.2", "\u00b5", "\t", "",
+)  # fmt: skip
+
+
+@SEEN
+@given(
+    st.lists(st.sampled_from(WORDS), max_size=400), st.sampled_from(["w.s2p", "w.s4p", "w.ts"]), st.sampled_from(["\n", " "])
+)
+def test_words_of_the_format_in_any_order(folder, words, name, glue):
+    (folder / name).write_text(glue.join(words), encoding="utf-8")
+    use(folder / name)
+
+
+@SEEN
+@given(networks(), st.randoms(use_true_random=False), st.integers(1, 6))
+def test_good_files_with_damage(folder, network, random, cuts):
+    """Bytes changed, parts taken out, doubled or moved, as a bad disk or a bad script does."""
+    f, s = network
+    path = folder / f"v.s{len(s)}p"
+    write_touchstone(path, f, s)
+    content = bytearray(path.read_bytes())
+    for _ in range(cuts):
+        a, b = sorted(random.randrange(len(content) + 1) for _ in range(2))
+        b = min(b, a + 200)
+        match random.randrange(4):
+            case 0:
+                del content[a:b]
+            case 1:
+                content[a:a] = content[a:b]
+            case 2 if a < len(content):
+                content[a] = random.randrange(256)
+            case _:
+                content[a:b] = content[a:b][::-1]
+    path.write_bytes(content)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a number of 1e300 by chance may overflow on its way to the refusal
+        use(path)
+
+
+SIZE, LONGEST = 300_000, 120
+"""Bytes of a large soup; seconds in which all of them must be done, some hundred times what they take."""
+LARGE = {
+    "random bytes": lambda rng: rng.integers(0, 256, SIZE, np.uint8).tobytes(),
+    "random text": lambda rng: rng.integers(32, 127, SIZE, np.uint8).tobytes(),
+    "one line": lambda rng: b"# Hz S RI R 50\n" + b" ".join(b"%d" % x for x in rng.integers(0, 99, SIZE // 3)),
+    "one number a line": lambda rng: b"# Hz S RI R 50\n" + b"\n".join(b"%d" % x for x in rng.integers(0, 99, SIZE // 3)),
+    "only blanks": lambda rng: b" \t" * (SIZE // 2),
+    "only line ends": lambda rng: b"\r\n" * (SIZE // 2),
+    "only comments": lambda rng: b"! port[1] = x\n" * (SIZE // 14),
+    "only keywords": lambda rng: b"[Reference] 50\n" * (SIZE // 15),
+    "open bracket": lambda rng: b"[" + b"[ " * (SIZE // 2),
+    "option without end": lambda rng: b"# GHz S MA R" + b" 50" * (SIZE // 3),
+    "one long token": lambda rng: b"# Hz S RI R 50\n" + b"1" * SIZE,
+    "digits and marks": lambda rng: (
+        b"# Hz S RI R 50\n" + rng.choice(list(b"0123456789.eE+-_ \n"), SIZE).astype(np.uint8).tobytes()
+    ),
+    "rows of a two-port": lambda rng: (
+        b"# Hz S RI R 50\n" + b"".join(b"%d .1 0 .8 0 .8 0 .1 0\n" % (i * 10**7) for i in range(SIZE // 30))
+    ),
+    "rows in any order": lambda rng: (
+        b"# Hz S RI R 50\n" + b"".join(b"%d .1 0 .8 0 .8 0 .1 0\n" % f for f in rng.permutation(SIZE // 30))
+    ),
+}
+
+
+def use_large(folder):
+    """Every large soup under every extension; says which, so that a hang has a name."""
+    rng = np.random.default_rng(1)
+    for what, make in LARGE.items():
+        content = make(rng)
+        for name in ("large.s2p", "large.s4p", "large.ts"):
+            print(f"{what} as {name}", flush=True)
+            (folder / name).write_bytes(content)
+            use(folder / name)
+
+
+def test_large_soups_end(tmp_path):
+    """In a process of their own, which is ended if they are not: a hang is a failure with a name, not a stuck run."""
+    here = Path(__file__).parent
+    command = "import pathlib, sys; import test_channels_file_soup as soup; soup.use_large(pathlib.Path(sys.argv[1]))"
+    paths = os.pathsep.join([str(here), str(here.parent)])
+    try:
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", command, str(tmp_path)], capture_output=True, text=True, timeout=LONGEST,
+            env={**os.environ, "PYTHONPATH": paths}, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as hang:
+        said = hang.stdout.decode() if isinstance(hang.stdout, bytes) else hang.stdout
+        pytest.fail(f"not done after {LONGEST} s: {(said or 'nothing begun').splitlines()[-1]}")
+    assert done.returncode == 0, f"{done.stdout.splitlines()[-1:]}\n{done.stderr}"
+    assert len(done.stdout.splitlines()) == 3 * len(LARGE)
