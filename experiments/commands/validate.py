@@ -54,3 +54,31 @@ def validate_com(
     }  # fmt: skip
     show(answer.tables["com"], columns, "COM, ours and theirs")
     finish(answer, out)
+
+
+@validate.command("all")
+def validate_all(
+    only: Annotated[
+        list[str] | None, typer.Option(help="Subject: copper, link, com, optics, cluster; may be repeated.")
+    ] = None,
+    page: Annotated[Path | None, typer.Option(help="Also write the page of the documentation here.")] = None,
+    out: Out = Path("out/validate_all"),
+) -> None:
+    """Every comparison with a reference: ours, theirs, the difference, what is allowed. Status 1 when one lies outside."""
+    from experiments.studies import validate_all as study
+
+    with progress("validate all") as report:
+        answer = study.run(only, report)
+    columns = {
+        "what": "what", "unit": "", "ours": "ours", "reference_low": "reference", "difference": "difference",
+        "allowed": "allowed", "verdict": "verdict",
+    }  # fmt: skip
+    show(answer.tables["comparisons"], columns, "Ours and theirs")
+    finish(answer, out)
+    if page is not None:
+        typer.echo(f"wrote {study.write(page, answer)}")
+    outside = study.failures(answer)
+    for what in outside:
+        typer.echo(f"outside: {what}", err=True)
+    if outside:
+        raise typer.Exit(1)

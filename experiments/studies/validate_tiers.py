@@ -51,8 +51,8 @@ def run() -> Answer:
     return Answer(
         question=QUESTION,
         tables={
-            "collectives": collectives, "errors": _errors(collectives), "scaling": scaling, "counts": _counts(),
-            "identities": _identities(),
+            "collectives": collectives, "errors": _errors(collectives), "scaling": scaling, "counts": counts(),
+            "identities": identities(),
         },
         figures={
             "collectives": lambda: _draw(collectives), "sweeps": _draw_sweeps, "scaling": lambda: _draw_scaling(scaling),
@@ -99,7 +99,8 @@ def _scaling() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _counts() -> list[dict[str, Any]]:
+def counts() -> list[dict[str, Any]]:
+    """Switches, links, modules and watts of published clusters beside the model."""
     domain = ScaleUpDomain()
     rows: list[tuple[str, float, float, str]] = [
         (f"switches: {name}", tree.switches, known, source) for name, tree, known, source in _CLOS
@@ -119,7 +120,8 @@ def _counts() -> list[dict[str, Any]]:
     ]
 
 
-def _identities() -> list[dict[str, Any]]:
+def identities() -> list[dict[str, Any]]:
+    """Numbers that follow from others by arithmetic, beside where they are printed."""
     lane = line_rate(Fraction(100))
     zr = interconnect("400ZR")
     exchange = 2 * expert_volume(32, 9, 7000, 61, 1, 2)
