@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Complex, Real
 
 import numpy as np
@@ -63,12 +64,14 @@ class Constellation:
         """Bits that a label needs: `bits_per_symbol` rounded up."""
         return (self.n - 1).bit_length()
 
-    @property
+    @cached_property
     def array(self) -> np.ndarray:
-        """The points, shape (n,), float or complex."""
-        return np.array(self.points, float if self.is_real else complex)
+        """The points, shape (n,), float or complex; read-only."""
+        points = np.array(self.points, float if self.is_real else complex)
+        points.setflags(write=False)
+        return points
 
-    @property
+    @cached_property
     def mean_square(self) -> float:
         """Mean square of the points about zero: 1 for NRZ, 5/9 for PAM4 (93A-29), 10/9 for 16QAM."""
         return float(np.mean(np.abs(self.array) ** 2))

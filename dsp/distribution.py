@@ -75,7 +75,7 @@ class Interference:
         """Mean of X [V]; zero for symmetric levels."""
         return float(np.sum(self.cursors) * np.mean(self.levels))
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """Variance of X [V^2]."""
         return float(np.sum(self.cursors**2) * np.var(self.levels) + self.sigma**2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from serdes.setups import Setup, setup
 from serdes.statistical import Statistical
 
 if TYPE_CHECKING:
-    from dsp.filters import Ctle
+    from serdes.operating_point import OperatingPoint
     from serdes.result import LinkResult
 
 ENGINES = ("statistical", "counted")
@@ -32,8 +32,6 @@ OF_RECORD = {
 """Outputs that are entries of a result's record, with their units. ``share_...`` (of the decision error) is one, too."""
 EXTRA = {"eye_height": "outer levels", "eye_width_ui": "UI", "loss_at_nyquist_db": "dB", "margin_db": "dB", "bathtub": ""}
 UNITS = {name: unit for name, unit in {**OF_RECORD, **EXTRA}.items() if unit}
-NEAR = 3
-"""Candidates of the equaliser's gains searched on either side of the expected ones."""
 _OF_EYE = ("eye_height", "eye_width_ui", "bathtub")
 
 
@@ -62,9 +60,8 @@ class LinkPoint:
     link ("rx.equalizer.n_taps"), or "setup.length" and the like. ``engine``: "statistical", or "counted" over ``n_symbols`` in
     the time domain. ``error_ratio``: for eyes and margins, by default the lane rate's own.
 
-    The continuous-time equaliser's gains are searched around those of a link that differs from the base by the channel's
-    parameters alone: found once for all points of that channel, and the same whoever comes first. Where the best of them are
-    at the border of what was searched, the search starts anew over all candidates.
+    The continuous-time equaliser's gains are searched from those of a link that differs from the base by the channel's
+    parameters alone: found once for all points of that channel, and the same whoever comes first.
     """
 
     outputs: tuple[str, ...]
@@ -101,17 +98,8 @@ class LinkPoint:
 
             return self._record(TimeDomain(n_symbols=self.n_symbols).run(link, rng))
         engine = Statistical(eye=bool(set(_OF_EYE) & set(self.outputs)))
-        if link.rx.ctle is None:
-            return self._record(engine.run(link))
         channel = tuple(sorted((k, v) for k, v in parameters.items() if k.startswith((SETUP, "channel", "symbol_rate"))))
-        near = _near(link.rx.ctle, *_gains(self, channel))
-        result = engine.run(replace(link, rx=replace(link.rx, ctle=near)))
-        point = result.operating_point
-        if _at_border(point.gain_db, near.gains_db, link.rx.ctle.gains_db) or _at_border(
-            point.low_gain_db, near.low_gains_db, link.rx.ctle.low_gains_db
-        ):
-            result = engine.run(link)
-        return self._record(result)
+        return self._record(engine.run(link, like=_base(self, channel)))
 
     def _record(self, result: LinkResult) -> dict[str, Any]:
         point = result.operating_point
@@ -154,27 +142,6 @@ def _link_of(arguments: tuple[tuple[str, Any], ...]) -> Link:
     return s.link(**{"length": 1.0, **given})
 
 
-@functools.lru_cache(maxsize=64)
-def _gains(point: LinkPoint, channel: tuple[tuple[str, Any], ...]) -> tuple[float, float]:
-    settled = operating_point(point.link(dict(channel)))
-    return settled.gain_db, settled.low_gain_db
-
-
-def _near(ctle: Ctle, gain_db: float, low_gain_db: float) -> Ctle:
-    """``ctle`` with the candidates around a pair of gains, the pair in the middle unless it is near an end."""
-    return replace(
-        ctle, gains_db=_around(ctle.gains_db, gain_db, NEAR), low_gains_db=_around(ctle.low_gains_db, low_gain_db, NEAR)
-    )
-
-
-def _around(candidates: tuple[float, ...], best: float, steps: int) -> tuple[float, ...]:
-    ordered = sorted(candidates)
-    # The base may have candidates that this point, whose equaliser is itself varied, has not.
-    i = min(range(len(ordered)), key=lambda k: abs(ordered[k] - best))
-    return tuple(ordered[max(0, i - steps) : i + steps + 1])
-
-
-def _at_border(best: float, searched: tuple[float, ...], candidates: tuple[float, ...]) -> bool:
-    """Whether a better value may lie beyond what was searched."""
-    low, high = min(searched), max(searched)
-    return (best == low and low > min(candidates)) or (best == high and high < max(candidates))
+@functools.lru_cache(maxsize=16)
+def _base(point: LinkPoint, channel: tuple[tuple[str, Any], ...]) -> OperatingPoint:
+    return operating_point(point.link(dict(channel)))

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from dsp.clock import IdealClock
 from dsp.distribution import Interference
 from dsp.equalizer import Taps, residual_interference
-from dsp.noise import autocorrelation, edge_jitter_autocovariance, sampling_jitter_autocovariance
+from dsp.noise import autocorrelation
 from dsp.response import PulseResponse
 from dsp.units import db_power
+from serdes.front_end import FINE, THIN, FrontEnd, Phases, fine_pulse, front_end
 from serdes.link import Link
-from serdes.spectra import LEAST, Spectra, spectra
+from serdes.spectra import LEAST, Spectra
 
-FINE = 32
-"""Samples per symbol among which the sampling phase is chosen."""
 COARSE = 8
 """Samples per symbol while the gains of the continuous-time equaliser are searched."""
-THIN = 4
-"""How much shorter the window is during that search."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,8 +30,7 @@ class OperatingPoint:
     decision sample; ``phase_ui``: the same after the peak of the pulse; ``offset_ui``: after a whole number of symbols from
     the start of the window. ``main_cursor`` [V]: pulse at that instant.
     ``taps``: of the receiver. ``full_scale`` [V]: of the converter, None without one. ``variances``: of the decision error
-    by cause, in squared symbol units. ``pulse``: at the sampler, `FINE` samples a symbol, sample ``main`` * `FINE` at the
-    sampling instant. ``residual``: interference left by the taps at whole symbols, shape (window,), main cursor at ``main``.
+    by cause, in squared symbol units. ``residual``: interference left by the taps at whole symbols, shape (window,), main cursor at ``main``.
     ``locks``: whether the clock has a phase to settle at; where not, the phase of least error stands in.
     """
 
@@ -49,10 +46,14 @@ class OperatingPoint:
     taps: Taps
     full_scale: float | None
     variances: dict[str, float]
-    pulse: PulseResponse
     residual: np.ndarray
     crosstalk: tuple[np.ndarray, ...]
     locks: bool
+
+    @cached_property
+    def pulse(self) -> PulseResponse:
+        """At the sampler, `FINE` samples a symbol, sample ``main`` * `FINE` at the sampling instant."""
+        return fine_pulse(self.link, self.spectra, self.offset_ui)
 
     @property
     def closed(self) -> bool:
@@ -84,53 +85,6 @@ class OperatingPoint:
         return "no signal" if self.closed else max(self.variances, key=lambda cause: self.variances[cause])
 
 
-def with_transmit_taps(h: np.ndarray, link: Link) -> np.ndarray:
-    """Periodic convolution of ``h`` (last axis whole symbols) with the transmit feed-forward taps."""
-    ffe = link.tx.ffe
-    if ffe.feed_forward == (1.0,):
-        return h
-    sent = np.zeros_like(h)
-    for i, c in enumerate(ffe.feed_forward):
-        sent += c * np.roll(h, i - ffe.n_precursors, axis=-1)
-    return sent
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Phases:
-    """Responses at all phases of a unit interval, rows phases, columns whole symbols; and the noise they bring.
-
-    ``h`` [V]: pulse with transmit taps; ``noise``: by cause, autocovariance [V^2] of shape (window,) or, where the phase
-    matters, (n_phases, window).
-    """
-
-    h: np.ndarray
-    noise: dict[str, np.ndarray]
-
-    def total_noise(self) -> np.ndarray:
-        """Sum over causes, shape (n_phases, window)."""
-        return np.zeros(self.h.shape) + sum(self.noise.values())
-
-
-def phases(link: Link, sp: Spectra, samples_per_symbol: int, shift: float = 0.0) -> Phases:
-    """Responses and noise of filtered spectra at ``samples_per_symbol`` phases, the first at ``shift`` [s] into the window."""
-    mean_square = link.tx.constellation.mean_square
-    bare = sp.response(sp.pulse, samples_per_symbol, shift).phases()
-    h = with_transmit_taps(bare, link)
-    noise = {"thermal": sp.noise_autocovariance()}
-    if sp.aggressors:
-        noise["crosstalk"] = sp.crosstalk_autocovariance([a.tx.constellation.mean_square for a in link.aggressors])
-    if link.tx.snr_db is not None:
-        noise["Tx noise"] = 10 ** (-link.tx.snr_db / 10) * autocorrelation(bare)
-    if link.tx.jitter.variance_ui2 or link.rx.jitter.variance_ui2:  # [V per UI]
-        edge = sp.response(sp.edge, samples_per_symbol, shift).phases()
-    if link.tx.jitter.variance_ui2:
-        noise["Tx jitter"] = edge_jitter_autocovariance(edge, link.tx.jitter, mean_square, link.tx.ffe.feed_forward)
-    if link.rx.jitter.variance_ui2:
-        slope = with_transmit_taps(edge - np.roll(edge, 1, axis=1), link)
-        noise["Rx jitter"] = sampling_jitter_autocovariance(slope, link.rx.jitter, mean_square)
-    return Phases(h=h, noise=noise)
-
-
 def operating_point(link: Link, like: OperatingPoint | None = None) -> OperatingPoint:
     """Settle ``link``: best CTLE gains, sampling phase by its clock, converter range, taps.
 
@@ -138,28 +92,26 @@ def operating_point(link: Link, like: OperatingPoint | None = None) -> Operating
     shrinking steps, or from the gains of ``like``, the settled point of a similar link, which is faster. Raises ValueError when
     the channel's transfer is not finite.
     """
-    base = spectra(link)
-    gain, low_gain = _best_gains(link, base, like)
-    sp = base if link.rx.ctle is None else base.filtered(link.rx.ctle.transfer(base.f, gain, low_gain))
+    front = front_end(link)
+    gains = _best_gains(link, front, like)
     # The best of the phases shows in the shorter window already; a clock is asked with the whole pulse.
     recovered = (
         None
         if isinstance(link.rx.clock, IdealClock) and link.rx.clock.phase_ui is None
-        else _recovered_phase(link, phases(link, sp, FINE))
+        else _recovered_phase(link, front.phases(link, gains, FINE))
     )
-    offset = _best_phase(link, phases(link, sp.thinned(THIN), FINE))[0] / FINE if recovered is None else recovered
-    ph = phases(link, sp, LEAST, shift=offset / link.symbol_rate)
-    locks = recovered is not None or isinstance(link.rx.clock, IdealClock)
-    return _settle(link, sp, ph, offset, gain, low_gain, locks)
+    offset = _best_phase(link, front.phases(link, gains, FINE, THIN))[0] / FINE if recovered is None else recovered
+    return _settle(link, front, gains, offset, locks=recovered is not None or isinstance(link.rx.clock, IdealClock))
 
 
-def _settle(link: Link, sp: Spectra, ph: Phases, offset: float, gain: float, low_gain: float, locks: bool) -> OperatingPoint:
+def _settle(link: Link, front: FrontEnd, gains: tuple[float, float], offset: float, locks: bool) -> OperatingPoint:
     """The operating point at a sampling phase ``offset`` [UI] into the window."""
+    sp, ph = front.behind(link, gains), front.phases(link, gains, LEAST, offset=offset)
     mean_square = link.tx.constellation.mean_square
     h = ph.h[0]
     main = int(np.argmax(np.abs(h)))
     noise = {cause: np.atleast_2d(r)[0] for cause, r in ph.noise.items()}
-    rows = aggressor_cursors(link, sp, offset)
+    rows = front.aggressor_cursors(link, gains, offset)
     if rows:
         noise["crosstalk"] = _crosstalk(link, rows)
     total = np.zeros(sp.window) + sum(noise.values())
@@ -176,42 +128,37 @@ def _settle(link: Link, sp: Spectra, ph: Phases, offset: float, gain: float, low
     else:
         residual = np.zeros(sp.window)
         variances = {"no signal": math.inf}
-    shift = offset / link.symbol_rate
-    bare = sp.response(sp.pulse, FINE, shift)
-    pulse = PulseResponse(samples=with_transmit_taps(bare.phases(), link).T.reshape(-1), grid=bare.grid, start=bare.start)
+    peak, start = front.peak(link, gains, offset)
     return OperatingPoint(
         link=link,
         spectra=sp,
-        gain_db=gain,
-        low_gain_db=low_gain,
-        sampling_time=pulse.start + main / link.symbol_rate,
-        phase_ui=main - pulse.peak / FINE,
+        gain_db=gains[0],
+        low_gain_db=gains[1],
+        sampling_time=start + main / link.symbol_rate,
+        phase_ui=main - peak / FINE,
         offset_ui=offset,
         main=main,
         main_cursor=float(h[main]),
         taps=taps,
         full_scale=full_scale,
         variances=variances,
-        pulse=pulse,
         residual=residual,
-        crosstalk=tuple(rows),
+        crosstalk=rows,
         locks=locks,
     )
 
 
-def _best_gains(link: Link, base: Spectra, like: OperatingPoint | None) -> tuple[float, float]:
+def _best_gains(link: Link, front: FrontEnd, like: OperatingPoint | None) -> tuple[float, float]:
     """CTLE gains of least decision error, by descent over the grid of candidates."""
     ctle = link.rx.ctle
     if ctle is None:
         return 0.0, 0.0
     gains, lows = sorted(ctle.gains_db), sorted(ctle.low_gains_db)
-    thin = base.thinned(THIN)
     known: dict[tuple[int, int], float] = {}
 
     def error(i: int, j: int) -> float:
         if (i, j) not in known:
-            sp = thin.filtered(ctle.transfer(thin.f, gains[i], lows[j]))
-            known[i, j] = _best_phase(link, phases(link, sp, COARSE))[1]
+            known[i, j] = _best_phase(link, front.phases(link, (gains[i], lows[j]), COARSE, THIN))[1]
         return known[i, j]
 
     here, step = (len(gains) // 2, len(lows) // 2), max(1, len(gains) // 4)
@@ -280,23 +227,9 @@ def interference(link: Link, cursors: np.ndarray, variance: float) -> Interferen
     return Interference(cursors=ordered[small:][::-1], levels=constellation.array, sigma=math.sqrt(variance + rest))
 
 
-def _crosstalk(link: Link, rows: list[np.ndarray]) -> np.ndarray:
+def _crosstalk(link: Link, rows: tuple[np.ndarray, ...]) -> np.ndarray:
     """Autocovariance [V^2] of the aggressors at their own phases: as given, or the phase of largest variance (93A-33)."""
     total = np.zeros(rows[0].size)
     for row, aggressor in zip(rows, link.aggressors, strict=True):
         total += aggressor.tx.constellation.mean_square * autocorrelation(row)
     return total
-
-
-def aggressor_cursors(link: Link, sp: Spectra, offset: float) -> list[np.ndarray]:
-    """Samples [V] of each aggressor's pulse at the victim's sampling instants, each of shape (window,)."""
-    rows = []
-    thin = sp.thinned(THIN)
-    for aggressor, spectrum, short in zip(link.aggressors, sp.aggressors, thin.aggressors, strict=True):
-        if aggressor.phase_ui is None:
-            table = thin.response(short, FINE, offset / link.symbol_rate).phases()
-            shift = (offset + int(np.argmax(np.sum(table**2, axis=1))) / FINE) / link.symbol_rate
-        else:
-            shift = (offset - aggressor.phase_ui) / link.symbol_rate
-        rows.append(sp.response(spectrum, LEAST, shift).phases()[0])
-    return rows

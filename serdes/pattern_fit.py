@@ -8,9 +8,10 @@ import numpy as np
 
 from dsp.equalizer import Mmse
 from dsp.noise import autocorrelation
+from serdes.front_end import aggressor_cursors, phases
 from serdes.link import Link
 from serdes.noise_free import WARM_UP, Pass
-from serdes.operating_point import OperatingPoint, aggressor_cursors, phases
+from serdes.operating_point import OperatingPoint
 from serdes.spectra import LEAST
 
 

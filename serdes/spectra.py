@@ -11,7 +11,7 @@ from dsp import filters
 from dsp.grid import Grid
 from dsp.noise import autocovariance
 from dsp.response import PulseResponse, pulse_response
-from serdes.link import Link, Transmitter
+from serdes.link import Link, Receiver, Transmitter
 
 WINDOW = 2048
 """Length of the pulse window in symbols: longer than the echoes and the skin-effect tail of any cable that still works."""
@@ -97,7 +97,7 @@ def spectra(link: Link) -> Spectra:
     """The spectra of ``link``. Raises ValueError when the channel's transfer is not finite."""
     rate = link.symbol_rate
     f = np.arange(BAND * WINDOW + 1) * (rate / WINDOW)
-    receive = np.ones(f.size, complex) if link.rx.bandwidth is None else filters.butterworth4(f, link.rx.bandwidth)
+    receive = receive_filter(link.rx, f)
     through = link.channel.transfer(f)
     if not np.all(np.isfinite(through)):
         bad = f[~np.isfinite(through)][0]
@@ -116,6 +116,11 @@ def spectra(link: Link) -> Spectra:
         noise=(link.rx.noise_density + link.channel.noise_psd(f)) * np.abs(receive) ** 2,
         delay=delay_of(link.channel, rate) + 0.5 / rate,
     )
+
+
+def receive_filter(rx: Receiver, f: np.ndarray) -> np.ndarray:
+    """Transfer of the noise filter at ``f``, 1 where there is none."""
+    return np.ones(f.size, complex) if rx.bandwidth is None else filters.butterworth4(f, rx.bandwidth)
 
 
 def delay_of(channel: Channel, symbol_rate: float) -> float:

@@ -11,14 +11,9 @@ from dsp import check
 from dsp.distribution import Interference, eye_density, pam_error_ratios
 from dsp.equalizer import Taps
 from serdes.eye import Eye
+from serdes.front_end import Phases, phases, with_transmit_taps
 from serdes.link import Link
-from serdes.operating_point import (
-    OperatingPoint,
-    Phases,
-    interference,
-    operating_point,
-    phases,
-)
+from serdes.operating_point import OperatingPoint, interference, operating_point
 from serdes.result import NO_SIGNAL, LinkResult, Lock
 from serdes.spectra import LEAST
 
@@ -51,9 +46,12 @@ class Statistical:
         check.count(self, "max_cursors", self.max_cursors, 1)
         check.instance(self, "eye", self.eye, bool)
 
-    def run(self, link: Link) -> LinkResult:
-        """Error ratios, SNR, budget and eye of ``link``. A closed eye or a dead channel is a result with its reason."""
-        point = operating_point(link)
+    def run(self, link: Link, like: OperatingPoint | None = None) -> LinkResult:
+        """Error ratios, SNR, budget and eye of ``link``. A closed eye or a dead channel is a result with its reason.
+
+        ``like``: where a similar link has settled, from which the search for this one may start.
+        """
+        point = operating_point(link, like)
         if point.closed:
             return LinkResult.failed(link, self, point, *NO_SIGNAL)
         noise = at_slicer(point)
@@ -113,7 +111,9 @@ def at_slicer(point: OperatingPoint) -> Interference:
 def bounded_jitter(point: OperatingPoint) -> list[np.ndarray]:
     """Cursors that stand for the dual-Dirac jitter, of the shape of the equalised slope and the variance it really has."""
     link = point.link
-    slope = point.taps.equalize(point.pulse.slope()[:: point.pulse.grid.samples_per_symbol])
+    edge = point.spectra.response(point.spectra.edge, LEAST, point.offset_ui / link.symbol_rate).phases()[0]
+    # An edge moved is a unit step's worth of slope: up at the start of a symbol, down at its end.
+    slope = point.taps.equalize(with_transmit_taps(edge - np.roll(edge, 1), link))
     power = float(link.tx.constellation.mean_square * np.sum(slope**2))
     rows = []
     for cause, jitter in zip(JITTER, (link.tx.jitter, link.rx.jitter), strict=True):
