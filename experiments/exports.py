@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -145,10 +144,3 @@ def simai_flags(platform: Platform) -> str:
     """Flags of SimAI's analytical mode: usable bandwidth one way in GB/s of the scale-up port and the NIC, NICs a server."""
     up, nic = platform.up / (1e9 * byte), platform.nic_usable / (1e9 * byte)
     return f"-nv {up:.6g} -nic {nic:.6g} -n_p_s {platform.domain} -g_p_s {platform.domain}"
-
-
-def frame_loss_of_bits(bit_error_ratio: float, octets: int) -> float:
-    """Frames lost if single bits are wrong at random, 1-(1-p)^(8 octets): for links that quote a bit error ratio."""
-    check.between("frame_loss_of_bits", "bit_error_ratio", bit_error_ratio, 0, 1)
-    check.count("frame_loss_of_bits", "octets", octets, 1)
-    return 1.0 if bit_error_ratio == 1 else -math.expm1(8 * octets * math.log1p(-bit_error_ratio))

@@ -107,27 +107,36 @@ EYE_LIMIT = 0.3
 """Smallest worst-case eye, of the swing, that an unequalised receiver is taken to need; an estimate."""
 
 
+def interposer_eye(
+    symbol_rate: float, length: float, wire: str = "2x1 um", coupling: float = 0.15,
+    pads: tuple[float, float] = (250 * fF, 300 * fF), with_crosstalk: bool = True,
+) -> float:  # fmt: skip
+    """Worst eye of the middle of three unterminated wires of ``length`` [m], a fraction of the swing; below 0 it is closed.
+
+    Two-level data, ``pads`` [F] of sender and receiver, neighbours switching or quiet; peak distortion.
+    """
+    check.symbol_rate("interposer_eye", "symbol_rate", symbol_rate)
+    check.one_of("interposer_eye", "wire", wire, tuple(INTERPOSERS))
+    wires = replace(INTERPOSERS[wire].value, length=length, n_wires=3, coupling=coupling)
+    channel = InterposerChannel(wires=wires, driven=1, observed=1, tx_capacitance=pads[0], rx_capacitance=pads[1])
+    return worst_eye(channel, symbol_rate, with_crosstalk=with_crosstalk)
+
+
 @functools.cache
 def interposer_reach(
     symbol_rate: float, wire: str = "2x1 um", coupling: float = 0.15, pads: tuple[float, float] = (250 * fF, 300 * fF),
     eye: float = EYE_LIMIT,
 ) -> float:  # fmt: skip
-    """Length [m] at which the worst eye of the middle of three wires, neighbours switching, shrinks to ``eye`` of the swing.
+    """Length [m] at which `interposer_eye` with its neighbours switching shrinks to ``eye``.
 
-    Two-level data, unterminated, ``pads`` [F] of sender and receiver; peak distortion. Wire, coupling and limit are estimates.
+    Wire, coupling and limit are estimates.
     """
     from scipy.optimize import brentq
 
-    check.symbol_rate("interposer_reach", "symbol_rate", symbol_rate)
-    check.one_of("interposer_reach", "wire", wire, tuple(INTERPOSERS))
     check.between("interposer_reach", "eye", eye, 0, 0.99)
 
     def spare(length: float) -> float:
-        wires = replace(INTERPOSERS[wire].value, length=length, n_wires=3, coupling=coupling)
-        channel = InterposerChannel(
-            wires=wires, driven=1, observed=1, tx_capacitance=pads[0], rx_capacitance=pads[1]
-        )  # fmt: skip
-        return worst_eye(channel, symbol_rate, with_crosstalk=True) - eye
+        return interposer_eye(symbol_rate, length, wire, coupling, pads) - eye
 
     low, high = 0.1 * mm, 50 * mm
     if spare(low) <= 0:

@@ -10,7 +10,8 @@ import numpy as np
 from dsp.units import ns
 from experiments.cluster import copper_domain
 from experiments.collectives import hierarchical_all_reduce, multirail_ring, nodes_of, ring, tree_all_reduce
-from experiments.exports import Dimension, SimLink, astra_yaml, frame_loss_of_bits, simai_flags, simai_topology
+from experiments.exports import Dimension, SimLink, astra_yaml, simai_flags, simai_topology
+from experiments.optical_reach import MARGIN_DB, optical_bit_error_ratio, optical_frame_loss, optical_reach
 from experiments.platforms import HOP, IN_NETWORK_HOP, IN_SWITCH_HOP, NETWORK_HOP, TREE_HOP, UP_EFFICIENCY, Platform
 from experiments.simulated_reach import copper_reach, post_fec
 from experiments.tiers import LANES_PER_GPU
@@ -86,8 +87,8 @@ def systems(w: Wire, gpu: Platform) -> tuple[System, ...]:
     )  # fmt: skip
 
 
-QUOTED_BER = 1e-15
-"""Post-FEC bit error ratio that optical links are specified to: quoted, until their model gives it."""
+DR4 = "112G"
+"""Lanes of the modules between domains."""
 COPPER_MARGIN_DB = 3.0
 """Margin taken as used up where a copper link's errors are handed on: the link at the edge of its specification."""
 
@@ -95,14 +96,16 @@ COPPER_MARGIN_DB = 3.0
 def exports(w: Wire, gpu: Platform, domains: int = 16, servers: int = 16) -> dict[str, str]:
     """The cluster of this wire as files for ASTRA-sim (``domains`` of it) and SimAI (``servers`` of 8 GPUs), by file name.
 
-    Copper links carry the simulated frame loss after KP4 at their reach, with the margin used up; optical ones a quoted one.
+    Links carry the simulated frame loss after KP4 at their reach with the margin used up: the copper of the wire, and the
+    lanes of 400G DR4 modules for the network.
     """
     yaml = astra_yaml((
         Dimension(topology="Switch", n=max(2, w.domain), bandwidth=w.up, latency=HOP),
         Dimension(topology="Switch", n=domains, bandwidth=gpu.nic_usable, latency=NETWORK_HOP),
     ))  # fmt: skip
     copper = post_fec(w.rate, w.reach, spent_margin_db=COPPER_MARGIN_DB)
-    optical = frame_loss_of_bits(QUOTED_BER, copper.octets)
+    far = optical_reach(DR4)
+    optical = optical_frame_loss(optical_bit_error_ratio(DR4, far.length, spent_margin_db=MARGIN_DB), copper.octets)
     topology = simai_topology(
         servers, 8, 8,
         scale_up=SimLink(rate=w.up, delay=25 * ns, frame_loss=copper.frame_loss),

@@ -10,7 +10,6 @@ from experiments.exports import (
     SimLink,
     astra_ring_time,
     astra_yaml,
-    frame_loss_of_bits,
     read_astra_yaml,
     simai_flags,
     simai_topology,
@@ -111,12 +110,6 @@ def test_flags():
     assert simai_flags(platform("H100")) == "-nv 370.8 -nic 48 -n_p_s 8 -g_p_s 8"
 
 
-def test_bits_to_frames():
-    assert frame_loss_of_bits(1e-15, 1000) == pytest.approx(8e-12)
-    assert frame_loss_of_bits(0.0, 64) == 0
-    assert frame_loss_of_bits(1.0, 64) == 1
-
-
 @pytest.mark.parametrize(("field", "value"), [("topology", "Mesh"), ("n", 1), ("bandwidth", 0.0), ("latency", -1.0)])
 def test_bad_dimensions(field, value):
     with pytest.raises(ValueError, match=f"Dimension.{field}"):
@@ -145,7 +138,3 @@ def test_more_bad_input():
         astra_yaml([])
     with pytest.raises(ValueError, match="size"):
         astra_ring_time(RING8, 0)
-    with pytest.raises(ValueError, match="bit_error_ratio"):
-        frame_loss_of_bits(2.0, 64)
-    with pytest.raises(ValueError, match="octets"):
-        frame_loss_of_bits(0.1, 0)

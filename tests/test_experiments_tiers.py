@@ -6,7 +6,10 @@ from fractions import Fraction
 import pytest
 
 from dsp.units import GB, TB, GBd, Gbps, km, m, mm, ns, pJ, us
+from experiments.coherent_lines import amplified_reach, specified_reach
 from experiments.interconnects import INTERCONNECTS, Interconnect, copper_energy, interconnect, line_rate
+from experiments.lines import CoherentLine, CopperLine, InterposerLine, OpticalLine, Reach
+from experiments.optical_reach import optical_bit_error_ratio, optical_frame_loss, optical_reach
 from experiments.simulated_reach import EASY_HOSTS, HARD_HOSTS, SimulatedReach, copper_reach, interposer_reach, post_fec
 from experiments.studies import domain as domain_study
 from experiments.studies import path as path_study
@@ -14,6 +17,7 @@ from experiments.studies import tiers as tiers_study
 from experiments.studies import validate_tiers
 from experiments.systems import wire
 from experiments.tiers import LANES_PER_GPU, TIERS, scale_up_bandwidth
+from serdes.coherent_standards import module
 
 NVLINK5 = interconnect("NVLink 5")
 
@@ -82,7 +86,6 @@ def test_every_estimate_is_labelled():
         assert i.energy is None or i.energy_basis != "unknown", i.name
         assert i.latency is None or i.latency_basis != "unknown", i.name
         assert i.edge is None or i.edge_basis != "unknown", i.name
-        assert i.basis == ("simulated" if i.rate or i.wire else "quoted")
 
 
 def test_loss_to_energy():
@@ -117,13 +120,11 @@ def test_loss_to_energy():
         ("block", -1),
         ("edge", 0.0),
         ("delay", 0.0),
-        ("cable", None),
-        ("wire", "2x1 um"),
-        ("pads", (1e-13, 1e-13)),
+        ("simulated_by", "fibre"),
     ],
 )
 def test_bad_interconnects(field, value):
-    with pytest.raises(ValueError, match="given together" if field in ("cable", "wire", "pads") else f"Interconnect.{field}"):
+    with pytest.raises(ValueError, match=f"Interconnect.{field}"):
         replace(NVLINK5, **{field: value})
 
 
@@ -170,6 +171,59 @@ def test_memory_wires_reach_millimetres():
     assert interposer_reach(8 * GBd, "1x1 um") < at[8.0] < interposer_reach(8 * GBd, "2x2 um")
     assert interposer_reach(8 * GBd, coupling=0.25) < at[8.0]
     assert interposer_reach(200 * GBd, pads=(1e-12, 1e-12)) == 0.0
+    line = InterposerLine(symbol_rate=8 * GBd, wire="2x1 um")
+    assert line.eye(3 * mm) < line.eye(3 * mm, with_crosstalk=False) < 1
+    assert line.eye(line.reach().length) == pytest.approx(0.3, abs=0.01)
+    assert line.reach().length == at[8.0]
+
+
+def test_light_goes_kilometres_and_the_faster_less():
+    """10 km is the longest class sold at 100G and 200G a lane."""
+    slow, fast = optical_reach("112G"), optical_reach("224G")
+    assert 30 * km > slow.length > fast.length > 8 * km
+    assert slow.start_db - slow.loss_db - slow.dispersion_db == pytest.approx(1.5, abs=0.05)
+    assert slow.loss_db == pytest.approx(0.35 * slow.length / km, abs=0.05)
+    assert fast.dispersion_db > 5 * slow.dispersion_db
+
+
+def test_too_much_host_loss_leaves_no_reach():
+    found = optical_reach("224G", "LPO", 40.0)
+    assert found.length == 0
+    assert found.binding
+
+
+def test_errors_of_light_at_the_edge_are_what_the_code_is_made_for():
+    edge = optical_reach("112G")
+    at_edge = optical_bit_error_ratio("112G", edge.length, spent_margin_db=1.5)
+    assert at_edge == pytest.approx(2.4e-4, rel=0.05)
+    assert optical_bit_error_ratio("112G", edge.length) < 1e-2 * at_edge
+    assert 1e-13 < optical_frame_loss(at_edge, 4154) < 6.2e-10  # the frame loss that 802.3 asks for
+
+
+def test_coherent_reach_in_the_tiers_is_that_of_its_study():
+    for name in ("400ZR", "800ZR"):
+        assert specified_reach(name)[0] == pytest.approx(amplified_reach(module(name)).length)
+        assert CoherentLine(module=name).reach().binding == "amplifier noise"
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        (CopperLine(rate="200G"), "rate", 200),
+        (CopperLine(rate="200G"), "cable", "fibre"),
+        (CopperLine(rate="200G"), "hosts", "HN"),
+        (InterposerLine(symbol_rate=8 * GBd, wire="2x1 um"), "symbol_rate", 8.0),
+        (InterposerLine(symbol_rate=8 * GBd, wire="2x1 um"), "wire", "9x9 um"),
+        (InterposerLine(symbol_rate=8 * GBd, wire="2x1 um"), "pads", (1e-13,)),
+        (OpticalLine(rate="112G"), "rate", "100G"),
+        (OpticalLine(rate="112G"), "architecture", "laser"),
+        (OpticalLine(rate="112G"), "host_loss_db", -1.0),
+        (CoherentLine(module="400ZR"), "module", "ZR"),
+    ],
+)
+def test_bad_lines(line, field, value):
+    with pytest.raises(ValueError, match=f"{type(line).__name__}.{field}"):
+        replace(line, **{field: value})
 
 
 @pytest.mark.parametrize(
@@ -180,6 +234,10 @@ def test_memory_wires_reach_millimetres():
         (lambda: post_fec("224G", 0.0), "length"),
         (lambda: post_fec("224G", 1.0, spent_margin_db=-1.0), "spent_margin_db"),
         (lambda: interposer_reach(8.0), "GBd"),
+        (lambda: optical_reach("112G", margin_db=-1.0), "margin_db"),
+        (lambda: optical_reach("100G"), "rate"),
+        (lambda: optical_bit_error_ratio("112G", 0.0), "length"),
+        (lambda: optical_bit_error_ratio("112G", 1.0, spent_margin_db=-1.0), "spent_margin_db"),
         (lambda: interposer_reach(8 * GBd, "9x9 um"), "wire"),
         (lambda: interposer_reach(8 * GBd, eye=1.5), "eye"),
     ],
@@ -194,15 +252,27 @@ LENGTHS = {"passive": {"50G": 5.4, "100G": 3.2, "200G": 1.45}, "ACC": {"50G": 5.
            "AEC": {"50G": 8.6, "100G": 5.8, "200G": 4.1}}  # fmt: skip
 
 
+def length_of(rate, cable, hosts):
+    return 3.07 if hosts == EASY_HOSTS and cable == "passive" else LENGTHS[cable][rate]
+
+
 def simulated(rate, cable, hosts):
-    length = 3.07 if hosts == EASY_HOSTS and cable == "passive" else LENGTHS[cable][rate]
     return SimulatedReach(
-        rate=rate, cable=cable, hosts="-".join(hosts), length=length * m, binding="thermal", loss_db=36.0,
+        rate=rate, cable=cable, hosts="-".join(hosts), length=length_of(rate, cable, hosts) * m, binding="thermal", loss_db=36.0,
         payload=PAYLOADS[rate], symbol_rate=53.125 * GBd, basis="simulated",
     )  # fmt: skip
 
 
-REACHES = {key: simulated(*key) for key in tiers_study.copper_links()}
+def found(line):
+    if isinstance(line, CopperLine):
+        length = length_of(line.rate, line.cable, line.hosts)
+        return Reach(length=length, binding="thermal", basis="simulated", loss_db=36.0)
+    if isinstance(line, OpticalLine):
+        return Reach(length=2 * km if line.architecture == "CPO" else 12 * km, binding="fibre loss", basis="simulated")
+    return line.reach()
+
+
+REACHES = {line: found(line) for line in tiers_study.lines()}
 
 
 def test_tiers_against_the_table_as_quoted():
@@ -215,8 +285,9 @@ def test_tiers_against_the_table_as_quoted():
     assert domains["200G", "passive", "HL-HL"]["gpus_one_tier_of_72_ports"] == 72
     rows = {r["interconnect"]: r for r in answer.tables["tiers"]}
     assert rows["NVLink 5"]["reach_m"] == 1.45
-    assert rows["NVLink 5"]["distance_basis"] == "simulated"
-    assert rows["400ZR"]["distance_basis"] == "quoted"
+    assert all(r["distance_basis"].startswith("simulated") for r in rows.values())
+    assert 110 * km < rows["400ZR"]["reach_m"] < 130 * km
+    assert rows["400ZR"]["ends_by"] == "amplifier noise"
     assert all(r["inside_the_copper_domains"] == 0 for r in answer.tables["optics"])
 
 
@@ -225,23 +296,24 @@ def test_copper_is_chosen_where_it_reaches():
     assert table[1.0]["200G"].startswith("passive copper")
     assert table[2.0]["200G"].startswith("CPO")
     assert table[2.0]["100G"].startswith("passive copper")
-    assert table[200.0]["200G"].startswith("LPO")
+    assert table[200.0]["200G"].startswith("CPO")
+    assert table[200.0]["200G without CPO"].startswith("LPO")
     assert table[80e3]["200G"].startswith("coherent")
     assert "ACC" in table[2.0]["200G reaching"]
 
 
 def test_domain_study_finds_two_optima():
-    found = [simulated(*key) for key in domain_study.copper_links()]
-    answer = domain_study.run(reaches=found)
+    given = [simulated(*key) for key in domain_study.copper_links()]
+    answer = domain_study.run(reaches=given)
     passive = [r for r in answer.tables["domain"] if r["cable"] == "passive" and r["hosts"] != "HL-HL"]
     assert domain_study.best(passive, "all_reduce_ring_s")["rate"] == "200G"
     assert domain_study.best(passive, "all_to_all_ms")["rate"] == "100G"
-    bounded = domain_study.run(reaches=found, radix=72).tables["domain"]
+    bounded = domain_study.run(reaches=given, radix=72).tables["domain"]
     assert all(r["domain_gpus"] == 72 for r in bounded)
     assert {r["hosts"] for r in answer.tables["domain"]} == {"-".join(HARD_HOSTS), "-".join(EASY_HOSTS)}
     for field, value in (("gpus", 1), ("group", 1), ("group", 10**6), ("exchange", 0.0)):
         with pytest.raises(ValueError, match=field):
-            domain_study.run(reaches=found, **{field: value})
+            domain_study.run(reaches=given, **{field: value})
 
 
 def test_path_study_sums_up():
@@ -273,7 +345,7 @@ def test_validation_shows_its_misses():
 @pytest.mark.parametrize(
     ("answer", "names"),
     [
-        (lambda: tiers_study.run(reaches=REACHES), {"tiers", "media", "optics"}),
+        (lambda: tiers_study.run(reaches=REACHES), {"tiers", "in_package", "media", "optics"}),
         (lambda: domain_study.run(reaches=[simulated(*key) for key in domain_study.copper_links()]), {"domain"}),
         (path_study.run, {"path"}),
         (validate_tiers.run, {"collectives", "sweeps", "scaling"}),

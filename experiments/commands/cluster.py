@@ -39,6 +39,9 @@ def tiers(out: Out = Path("out/tiers")) -> None:
     expected = {"interconnect": "interconnect", "expected_distance": "distance", "expected_bandwidth": "as quoted",
                 "model_tb_per_s": "model TB/s", "ratio": "ratio"}  # fmt: skip
     show(answer.tables["expected"], expected, "Beside the tiers as usually quoted")
+    package = ("interconnect", "wire", "symbol_rate_gbd", "length_mm", "eye", "closed_by_isi", "closed_by_crosstalk", "asked_for",
+               "reach_mm")  # fmt: skip
+    show(answer.tables["in_package"], _spaced(package), "Worst eye of the wires in the package, of the swing")
     domains = ("rate", "cable", "hosts", "reach_m", "racks", "gpus", "gpus_one_tier_of_72_ports", "basis")
     show(answer.tables["copper_domain"], _spaced(domains), "GPUs that copper joins")
     least = {"length_m": "m"} | {f"{r}{s}": f"{r}{s}" for r in study.RATES for s in ("", " without CPO")}

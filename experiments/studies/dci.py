@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dsp.units import GBd, km, nm, pJ, us
+from experiments.coherent_lines import LAUNCH_DBM, amplified_reach, line
 from experiments.direct_detection import LONGEST, DirectDetection
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
 from serdes.coherent_standards import NAMES, Module, module
-from serdes.coherent_statistical import LEFT_OUT, CoherentReach, CoherentStatistical, coherent_reach, loaded
+from serdes.coherent_statistical import LEFT_OUT, CoherentStatistical, loaded
 from serdes.coherent_time_domain import CoherentTimeDomain
 
 if TYPE_CHECKING:
@@ -27,17 +28,8 @@ DISTANCES = tuple(float(x) for x in np.geomspace(0.5 * km, 120 * km, 25))
 SPAN_LENGTHS = tuple(float(x) for x in np.arange(40, 151, 10) * km)
 SPAN_COUNTS = tuple(range(1, 16))
 LAUNCHES_DBM = tuple(float(x) for x in np.arange(-10, 7.01, 1))
-BAND = 4800e9
-"""Width of the amplified band [Hz], filled with channels."""
 FLOOR_DB = -8.0
 """Margin below which a curve is not followed."""
-LAUNCH_DBM = 0.0
-"""Power of a channel into each span behind a booster [dBm]."""
-
-
-def channels_of(m: Module) -> int:
-    """Channels that fill the amplified band."""
-    return int(BAND // m.spacing)
 
 
 def _work(job: tuple[str, Any]) -> Any:
@@ -100,28 +92,19 @@ def _coherent_rows(names: Sequence[str]) -> list[dict[str, Any]]:
     return rows
 
 
-def amplified_reach(m: Module, ageing: bool = True) -> CoherentReach:
-    """Longest single amplified span, the band full; ``ageing``: with what is kept for implementation, age and path."""
-    return coherent_reach(lambda x: _at(m, x), (1 * km, 195 * km), m.ageing_db() if ageing else 0.0)
-
-
-def _at(m: Module, length: float, spans: int = 1, power_dbm: float = LAUNCH_DBM) -> Any:
-    return m.amplified(length, spans, max(power_dbm, m.power_dbm), channels_of(m))
-
-
 def _margins(m: Module) -> list[dict[str, Any]]:
     """Margin of one span against distance, amplified and of bare fibre, as far as the module takes the dispersion."""
     rows = []
     lines: dict[str, Callable[[float], Any]] = {}
     if m.spans:
-        lines[f"{m.name}, amplified"] = lambda x: _at(m, x)
+        lines[f"{m.name}, amplified"] = lambda x: line(m, x)
     if m.unamplified_power_dbm is not None:
         lines[f"{m.name}, bare fibre"] = m.unamplified
-    for kind, line in lines.items():
+    for kind, made in lines.items():
         for x in DISTANCES:
             if x > m.dispersion_reach():
                 break
-            margin = CoherentStatistical().run(line(x)).margin_db - m.ageing_db()
+            margin = CoherentStatistical().run(made(x)).margin_db - m.ageing_db()
             rows.append({"kind": kind, "distance_km": x / km, "margin_db": max(margin, -20.0)})
     return rows
 
@@ -144,7 +127,7 @@ def _spans(m: Module) -> list[dict[str, Any]]:
 
 
 def _margin(m: Module, length: float, count: int, power_dbm: float) -> float:
-    return CoherentStatistical().run(_at(m, length, count, power_dbm)).margin_db - m.ageing_db()
+    return CoherentStatistical().run(line(m, length, count, power_dbm)).margin_db - m.ageing_db()
 
 
 def _launch(m: Module, spans: int = 5) -> list[dict[str, Any]]:
@@ -153,7 +136,7 @@ def _launch(m: Module, spans: int = 5) -> list[dict[str, Any]]:
     for p in LAUNCHES_DBM:
         if p < m.power_dbm:
             continue
-        result = CoherentStatistical().run(_at(m, 80 * km, spans, p))
+        result = CoherentStatistical().run(line(m, 80 * km, spans, p))
         rows.append({"module": m.name, "spans": spans, "launch_dbm": p, "snr_db": result.snr_db[0], **_causes(result.budget)})
     return rows
 

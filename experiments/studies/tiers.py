@@ -9,17 +9,10 @@ import numpy as np
 
 from dsp.units import GB, TB, GBd, Gbps, Tbps, W, mm, ns, pJ, us
 from experiments.cluster import NVL72, ScaleUpDomain, copper_domain, smallest_fat_tree
-from experiments.interconnects import INTERCONNECTS, MEDIA, Interconnect, copper_energy
+from experiments.interconnects import INTERCONNECTS, MEDIA, RATES, Interconnect, copper_energy
+from experiments.lines import CopperLine, InterposerLine, Line, Reach
 from experiments.parallel import run_all
-from experiments.simulated_reach import (
-    CABLES,
-    EASY_HOSTS,
-    EYE_LIMIT,
-    HARD_HOSTS,
-    SimulatedReach,
-    copper_reach,
-    interposer_reach,
-)
+from experiments.simulated_reach import CABLES, EASY_HOSTS, EYE_LIMIT
 from experiments.study import Answer, Progress, silent
 
 if TYPE_CHECKING:
@@ -27,10 +20,9 @@ if TYPE_CHECKING:
 
 kW = 1000 * W
 QUESTION = "Which distance does each technology serve, with what bandwidth, and what ends it?"
-RATES = ("50G", "100G", "200G")
 LENGTHS = (0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 20.0, 50.0, 200.0, 500.0, 2000.0, 80e3)
 CLUSTERS = (72, 576, 4_608, 10_368, 41_472, 131_072, 1_000_000)
-Reaches = Mapping[tuple[str, str, tuple[str, str]], SimulatedReach]
+Reaches = Mapping[Line, Reach]
 SHADES = {"in package": "#56B4E9", "scale-up": "#E69F00", "scale-out": "#009E73", "DCI": "#CC79A7"}
 EXPECTED = {
     "HBM3E (B200)": ("mm", "8 TB/s", 8 * TB, False),
@@ -43,52 +35,49 @@ EXPECTED = {
 """The tiers as usually quoted: distance, bandwidth, its value [b/s], whether it sums both directions."""
 
 
-def copper_links() -> list[tuple[str, str, tuple[str, str]]]:
-    """Every copper link whose reach the study needs: lane rate, cable, host classes."""
-    hard = [(rate, cable, HARD_HOSTS) for rate in RATES for cable in CABLES]
-    return [*hard, *(("200G", cable, EASY_HOSTS) for cable in CABLES)]
+def lines() -> list[Line]:
+    """Every line whose reach the study needs, the slowest to find first."""
+    easy = [CopperLine(rate="200G", cable=cable, hosts=EASY_HOSTS) for cable in CABLES]
+    wanted = [*(line for medium in MEDIA for line in medium.lines), *easy, *(i.simulated_by for i in INTERCONNECTS)]
+    return sorted(dict.fromkeys(wanted), key=lambda line: not isinstance(line, CopperLine))
 
 
-def _reach(key: tuple[str, str, tuple[str, str]]) -> SimulatedReach:
-    return copper_reach(*key)
+def _reach(line: Line) -> Reach:
+    return line.reach()
 
 
-def simulate(progress: Progress = silent) -> dict[tuple[str, str, tuple[str, str]], SimulatedReach]:
-    """The reach of every copper link, on all cores."""
-    wanted = copper_links()
+def simulate(progress: Progress = silent) -> dict[Line, Reach]:
+    """The reach of every line, on all cores."""
+    wanted = lines()
     return dict(zip(wanted, run_all(_reach, wanted, progress), strict=True))
 
 
 def run(progress: Progress = silent, reaches: Reaches | None = None) -> Answer:
     """The whole study; ``reaches``: simulated already."""
     found = simulate(progress) if reaches is None else reaches
-    rows = [_row(i, found) for i in INTERCONNECTS]
-    media = _media(found)
+    rows = [_row(i, found[i.simulated_by]) for i in INTERCONNECTS]
+    media, eyes = _media(found), _eyes()
     return Answer(
         question=QUESTION,
         tables={
-            "tiers": rows, "expected": _expected(), "media": media, "least_energy": least_energy(media),
-            "copper_domain": _domains(found), "optics": _optics(), "nvl72": _nvl72(),
+            "tiers": rows, "expected": _expected(), "in_package": _in_package(), "eyes": eyes, "media": media,
+            "least_energy": least_energy(media), "copper_domain": _domains(found), "optics": _optics(), "nvl72": _nvl72(),
         },
         figures={
-            "tiers": lambda: _draw(rows), "media": lambda: _draw_media(media), "optics": lambda: _draw_optics(),
+            "tiers": lambda: _draw(rows), "in_package": lambda: _draw_eyes(eyes), "media": lambda: _draw_media(media),
+            "optics": lambda: _draw_optics(),
         },
         notes=_notes(rows),
     )  # fmt: skip
 
 
-def _row(i: Interconnect, reaches: Reaches) -> dict[str, Any]:
-    reach, cause, loss = None, "", None
-    if i.rate and i.cable:
-        found = reaches[i.rate, i.cable, HARD_HOSTS]
-        reach, cause, loss = found.length, found.binding, found.loss_db
-    elif i.wire and i.pads:
-        reach, cause = interposer_reach(i.symbol_rate, i.wire, pads=i.pads), "RC and crosstalk"
+def _row(i: Interconnect, reach: Reach) -> dict[str, Any]:
     energy = "not found" if i.energy is None else "-".join(dict.fromkeys(f"{x / pJ:g}" for x in i.energy))
+    loss = reach.loss_db
     return {
         "interconnect": i.name, "tier": i.tier, "medium": i.medium,
         "low_m": i.distance[0], "high_m": i.distance[1],
-        "reach_m": None if reach is None else round(reach, 5), "ends_by": cause or "quoted", "distance_basis": i.basis,
+        "reach_m": round(reach.length, 5), "ends_by": reach.binding, "distance_basis": reach.basis,
         "lanes": i.lanes, "symbol_rate_gbd": round(i.symbol_rate / GBd, 5), "modulation": i.modulation,
         "line_gbps": round(i.line / Gbps, 3), "one_way_gb_per_s": round(i.payload / GB, 3),
         "usable_gb_per_s": round(i.usable / GB, 1), "efficiency_basis": i.efficiency_basis,
@@ -96,7 +85,7 @@ def _row(i: Interconnect, reaches: Reaches) -> dict[str, Any]:
         "copper_energy_pj_per_bit": None if loss is None else round(2 * copper_energy(loss) / pJ, 1),
         "latency": "not found" if i.latency is None else " to ".join(dict.fromkeys(map(_time, i.latency))),
         "latency_basis": i.latency_basis, "fec_wait_ns": round(i.block_time / ns, 2),
-        "flight_ns": round(i.delay * (reach or i.distance[1]) / ns, 3),
+        "flight_ns": round(i.delay * min(reach.length, i.distance[1]) / ns, 3),
         "edge_gb_per_s_per_mm": None if i.shoreline is None else round(i.shoreline * mm / GB, 1), "edge_basis": i.edge_basis,
         "code": i.code, "note": i.note, "source": i.source,
     }  # fmt: skip
@@ -119,16 +108,45 @@ def _expected() -> list[dict[str, Any]]:
     return rows
 
 
+def _wires() -> dict[str, InterposerLine]:
+    return {i.name: i.simulated_by for i in INTERCONNECTS if isinstance(i.simulated_by, InterposerLine)}
+
+
+def _in_package() -> list[dict[str, Any]]:
+    """The worst eye of the wires in the package where they are used at their longest, and what closes it."""
+    rows = []
+    for name, line in _wires().items():
+        longest = next(i.distance[1] for i in INTERCONNECTS if i.name == name)
+        alone, eye = line.eye(longest, with_crosstalk=False), line.eye(longest)
+        rows.append({
+            "interconnect": name, "wire": line.wire, "symbol_rate_gbd": line.symbol_rate / GBd, "length_mm": longest / mm,
+            "eye": round(eye, 3), "closed_by_isi": round(1 - alone, 3), "closed_by_crosstalk": round(alone - eye, 3),
+            "asked_for": EYE_LIMIT, "reach_mm": round(line.reach().length / mm, 2), "basis": "wire, coupling, limit: estimates",
+        })  # fmt: skip
+    return rows
+
+
+def _eyes() -> list[dict[str, Any]]:
+    return [
+        {
+            "interconnect": name,
+            "length_mm": x / mm,
+            "eye": line.eye(x),
+            "eye_neighbours_quiet": line.eye(x, with_crosstalk=False),
+        }
+        for name, line in _wires().items()
+        for x in np.linspace(0.25 * mm, 10 * mm, 79)
+    ]
+
+
 def _media(reaches: Reaches) -> list[dict[str, Any]]:
     rows = []
     for medium in MEDIA:
-        for rate in RATES:
-            found = reaches[rate, medium.cable, HARD_HOSTS] if medium.cable else None
-            length = found.length if found else medium.reach
+        for rate, line in zip(RATES, medium.lines, strict=True):
+            found = reaches[line]
             rows.append({
-                "medium": medium.name, "rate": rate, "reach_m": None if length is None else round(length, 5),
-                "basis": found.basis if found else "quoted", "ends_by": found.binding if found else "",
-                "energy_pj_per_bit": None if medium.energy is None else round(medium.energy / pJ, 1),
+                "medium": medium.name, "rate": rate, "reach_m": round(found.length, 5), "basis": found.basis,
+                "ends_by": found.binding, "energy_pj_per_bit": None if medium.energy is None else round(medium.energy / pJ, 1),
                 "energy_basis": medium.energy_basis, "source": medium.source,
             })  # fmt: skip
     return rows
@@ -152,10 +170,12 @@ def least_energy(media: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _domains(reaches: Reaches) -> list[dict[str, Any]]:
     rows = []
-    for (rate, cable, hosts), found in reaches.items():
+    for line, found in reaches.items():
+        if not isinstance(line, CopperLine):
+            continue
         free, one_tier = copper_domain(found.length), copper_domain(found.length, radix=72)
         rows.append({
-            "rate": rate, "cable": cable, "hosts": "-".join(hosts) if rate == "200G" else "standard",
+            "rate": line.rate, "cable": line.cable, "hosts": "-".join(line.hosts) if line.rate == "200G" else "standard",
             "reach_m": round(found.length, 4), "racks": free.racks, "gpus": free.gpus,
             "gpus_one_tier_of_72_ports": one_tier.gpus, "bound": one_tier.bound, "basis": found.basis,
         })  # fmt: skip
@@ -197,81 +217,99 @@ def _nvl72() -> list[dict[str, Any]]:
 
 def _notes(rows: Sequence[dict[str, Any]]) -> list[str]:
     by = {r["interconnect"]: r for r in rows}
-    nvlink, hbm = by["NVLink 5"], by["HBM3E (B200)"]
+    nvlink, hbm, dr, zr = by["NVLink 5"], by["HBM3E (B200)"], by["1.6T DR8"], by["400ZR"]
     return [
         "NVLink 5 is 900 GB/s one way; the 1.8 TB/s of data sheets sums both directions, and NCCL counts on 722 GB/s.",
         f"At 224G passive copper ends at {nvlink['reach_m']:.2f} m between demanding hosts ({nvlink['ends_by']}): one rack. "
         f"A switch of 72 ports gives the same bound by itself.",
         f"HBM wires keep {EYE_LIMIT:.0%} of the swing open to {hbm['reach_m'] / mm:.1f} mm at 8 Gb/s with both neighbours "
         "switching (wire, coupling and limit are estimates).",
-        "Optical and coherent distances are quoted, copper and interposer ones simulated. Energies of links count both ends "
-        "and the power of both directions over the rate of one; host circuits of 5 pJ/bit an end are an estimate.",
-        "Copper has the least energy wherever it reaches, so no crossover in energy ends it: reach does.",
+        f"Optics of typical parts with 3 dB of SNR to spare go much further than they are sold for: 1.6T DR8 "
+        f"{dr['reach_m'] / 1e3:.0f} km by {dr['ends_by']}, where its class promises 500 m with the worst parts, ageing and "
+        "connectors. Where copper hands over to light is the copper's doing; where light is sold to is a choice of cost.",
+        f"400ZR reaches {zr['reach_m'] / 1e3:.0f} km in one amplified span ({zr['ends_by']}), ageing kept aside; quoted to 120 km.",
+        "The row-scale fabric and CPO are one optical line: NVLink-class lanes between linear modules with 4 dB of wire on "
+        "either side. Host losses are without reflections and crosstalk, so linear modules look better than they are.",
+        "Energies of links count both ends and the power of both directions over the rate of one; host circuits of 5 pJ/bit an "
+        "end are an estimate. Copper has the least energy wherever it reaches, so no crossover in energy ends it: reach does.",
     ]
 
 
 def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
-    """Distance against bandwidth, both logarithmic: a bar for each interconnect."""
+    """Distance against bandwidth, both logarithmic: as quoted a pale bar, as simulated a full one with its end and cause."""
     from serdes import plot
 
-    lifted = {"scale-up AEC": 1.42, "scale-up CPO": 2.0, "row-scale photonic fabric": 2.8, "800G LPO": 1.36, "800ZR": 1.0}
-    with plot.figure(11.5, 6.6) as (fig, ax):
-        for r in rows:
-            y = r["one_way_gb_per_s"] * lifted.get(r["interconnect"], 1.0)
-            low, quoted = r["low_m"], r["high_m"]
-            high = r["reach_m"] if r["reach_m"] is not None else quoted
-            simulated = r["distance_basis"] == "simulated"
-            ax.plot([low, high], [y, y], color=SHADES[r["tier"]], linewidth=5, solid_capstyle="butt",
-                    linestyle="-" if simulated else (0, (1.2, 0.5)))  # fmt: skip
-            if simulated:
-                ax.plot(high, y, "D", color="black", markersize=5)
-            shown = f"{r['interconnect']}: {_length(high)}" + (f", {r['ends_by']}" if simulated else ", quoted")
-            ax.text(np.sqrt(low * high), y * 1.08, shown, fontsize=8, ha="center", va="bottom")
+    with plot.figure(12, 7.2) as (fig, ax):
+        taken: list[tuple[float, float, float]] = []
+        for r in sorted(rows, key=lambda r: (r["one_way_gb_per_s"], r["low_m"])):
+            own = y = r["one_way_gb_per_s"]
+            text = f"{r['interconnect']}, {own:g} GB/s: {_length(r['reach_m'])}, {r['ends_by']}"
+            right = max(r["reach_m"], r["high_m"], r["low_m"] * 10 ** (0.05 * len(text)))
+            while any(abs(np.log(y / other)) < 0.26 and r["low_m"] < end and right > start for other, start, end in taken):
+                y *= 1.02
+            taken.append((y, r["low_m"], right))
+            shade = SHADES[r["tier"]]
+            ax.plot([r["low_m"], r["high_m"]], [y, y], color=shade, linewidth=9, alpha=0.3, solid_capstyle="butt")
+            ax.plot([r["low_m"], r["reach_m"]], [y, y], color=shade, linewidth=3, solid_capstyle="butt")
+            ax.plot(r["reach_m"], y, "D", color="black", markersize=4.5)
+            ax.annotate(text, (r["low_m"], y), xytext=(1, 5), textcoords="offset points", fontsize=8)
         for tier, shade in SHADES.items():
             ax.plot([], [], color=shade, linewidth=5, label=tier)
-        ax.plot([], [], color="0.4", linewidth=5, label="distance simulated")
-        ax.plot([], [], color="0.4", linewidth=5, linestyle=(0, (1.2, 0.5)), label="distance quoted")
-        ax.plot([], [], "D", color="black", markersize=5, linestyle="none", label="simulated end, cause named")
+        ax.plot([], [], color="0.4", linewidth=9, alpha=0.3, label="distance as quoted")
+        ax.plot([], [], color="0.4", linewidth=3, marker="D", markeredgecolor="black", markerfacecolor="black", markersize=4.5,
+                markevery=[-1], label="as simulated, with what ends it")  # fmt: skip
         ax.set(
-            xscale="log", yscale="log", xlim=(5e-5, 4e5), ylim=(30, 2e4), xlabel="distance [m]",
-            ylabel="payload of one GPU or port, one way [GB/s]",
-            title="Bandwidth falls as distance grows: the tiers of a cluster",
+            xscale="log", yscale="log", xlim=(5e-5, 1e6), ylim=(38, 2e4), xlabel="distance [m]",
+            ylabel="payload of one GPU or port, one way [GB/s]", title="Bandwidth against distance: the tiers of a cluster",
         )  # fmt: skip
-        ax.text(0.01, 0.02, "three scale-up bars at 900 GB/s, and LPO at 100 GB/s, are raised to be told apart",
+        ax.text(0.01, 0.015, "bars that would cover each other are moved up",
                 transform=ax.transAxes, fontsize=7.5, color="0.35")  # fmt: skip
-        ax.legend(loc="upper right", ncols=1)
+        ax.legend(loc="upper right")
+        return fig
+
+
+def _draw_eyes(eyes: Sequence[dict[str, Any]]) -> Figure:
+    """Worst eye of the wires in the package against their length, neighbours switching and quiet."""
+    from serdes import plot
+
+    with plot.figure(7.6, 4.4) as (fig, ax):
+        for k, (name, line) in enumerate(_wires().items()):
+            mine = [r for r in eyes if r["interconnect"] == name]
+            x = [r["length_mm"] for r in mine]
+            label = f"{name}, {line.symbol_rate / GBd:g} Gb/s, {line.wire}"
+            ax.plot(x, [r["eye"] for r in mine], color=plot.COLOURS[k], label=label)
+            quiet = [r["eye_neighbours_quiet"] for r in mine]
+            ax.plot(x, quiet, color=plot.COLOURS[k], linestyle="--", label="neighbours quiet")
+            longest = next(i.distance[1] for i in INTERCONNECTS if i.name == name) / mm
+            ax.plot(longest, line.eye(longest * mm), "o", color=plot.COLOURS[k], label=f"longest in use, {longest:g} mm")
+        ax.axhline(EYE_LIMIT, color="0.3", linewidth=1)
+        ax.text(0.1, EYE_LIMIT + 0.015, "asked for (estimate)", fontsize=8, color="0.3")
+        ax.set(xlabel="length [mm]", ylabel="worst eye over swing", xlim=(0, 10), ylim=(0, 1),
+               title="Wires on the interposer: no equaliser, so millimetres")  # fmt: skip
+        ax.legend(fontsize=8)
         return fig
 
 
 def _length(metres: float) -> str:
     if metres < 0.1:
         return f"{metres * 1e3:.2g} mm"
-    return f"{metres / 1e3:g} km" if metres >= 1000 else f"{metres:.3g} m"
+    return f"{metres / 1e3:.3g} km" if metres >= 1000 else f"{metres:.3g} m"
 
 
 def _draw_media(media: Sequence[dict[str, Any]]) -> Figure:
-    """Reach of each medium at each lane rate, with its energy."""
+    """Reach of each medium at each lane rate, with what ends it and its energy."""
     from serdes import plot
 
-    names = list(dict.fromkeys(m["medium"] for m in media))
-    rates = list(dict.fromkeys(m["rate"] for m in media))
-    with plot.figure(10, 5.4) as (fig, ax):
-        for k, rate in enumerate(rates):
-            for i, name in enumerate(names):
-                m = next(x for x in media if (x["medium"], x["rate"]) == (name, rate))
-                y = i + 0.26 * (k - 1)
-                quoted = m["basis"] == "quoted"
-                look = {"alpha": 0.45, "hatch": "//"} if quoted else {}
-                ax.barh(y, m["reach_m"], 0.23, color=plot.COLOURS[k], edgecolor="white", **look,
-                        label=f"{rate} lanes" if i == 0 else None)  # fmt: skip
-                if not quoted or k == 1:
-                    ax.text(
-                        m["reach_m"] * 1.08,
-                        y,
-                        f"{_length(m['reach_m'])}" + (" quoted" if quoted else ""),
-                        va="center",
-                        fontsize=8,
-                    )
+    names, rates = (list(dict.fromkeys(m[key] for m in media)) for key in ("medium", "rate"))
+    with plot.figure(10, 6) as (fig, ax):
+        for m in media:
+            i, k = names.index(m["medium"]), rates.index(m["rate"])
+            y = i + 0.26 * (k - 1)
+            ax.barh(
+                y, m["reach_m"], 0.23, color=plot.COLOURS[k], edgecolor="white", label=f"{m['rate']} lanes" if i == 0 else None
+            )
+            if m["medium"] != "coherent" or k == 1:
+                ax.text(m["reach_m"] * 1.1, y, f"{_length(m['reach_m'])}, {m['ends_by']}", va="center", fontsize=8)
         labels = []
         for name in names:
             m = next(x for x in media if x["medium"] == name)
@@ -279,12 +317,8 @@ def _draw_media(media: Sequence[dict[str, Any]]) -> Figure:
             labels.append(f"{name}\n" + ("energy not found" if known is None else f"{known:g} pJ/bit, {m['energy_basis']}"))
         ax.set_yticks(range(len(names)), labels)
         ax.invert_yaxis()
-        ax.set(
-            xscale="log",
-            xlim=(0.3, 1e6),
-            xlabel="reach [m]",
-            title="Least energy first: copper until its reach ends, then light",
-        )
+        ax.set(xscale="log", xlim=(0.3, 1e7), xlabel="simulated reach [m]",
+               title="Least energy first: copper until its reach ends, then light")  # fmt: skip
         ax.grid(visible=False, axis="y")
         ax.legend(loc="upper right")
         return fig

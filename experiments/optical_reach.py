@@ -1,0 +1,99 @@
+"""How far an optical lane goes: a module's whole path over fibre, until the margin is used up, and what used it up."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+from channels.fiber import SingleModeFiber
+from channels.imdd import ImddChannel
+from dsp import check, fec
+from dsp.units import km, m, nm
+from experiments.optical_lanes import SYMBOL_RATES, OpticalLane
+from serdes.modules import ARCHITECTURES, PathResult, run_path
+from serdes.semi_analytic import SemiAnalytic
+
+MARGIN_DB = 1.5
+"""Optical margin that is asked for [dB]: 3 dB of slicer SNR, as of copper."""
+LONGEST = 80 * km
+SHORTEST = 1 * m
+WAVELENGTH = 1304.5 * nm
+"""Edge of the DR window where dispersion is largest."""
+_ENGINE = SemiAnalytic(n_symbols=2048, taps_per_symbol=2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpticalReach:
+    """``length`` [m] at which the margin is used up, and ``binding``: what took most of it.
+
+    ``start_db``: margin without fibre; ``loss_db`` and ``dispersion_db``: what the fibre at ``length`` took by each.
+    """
+
+    length: float
+    binding: str
+    basis: str
+    start_db: float
+    loss_db: float = 0.0
+    dispersion_db: float = 0.0
+
+
+@functools.cache
+def optical_reach(
+    rate: str, architecture: str = "retimed", host_loss_db: float = 16.0, margin_db: float = MARGIN_DB
+) -> OpticalReach:
+    """Reach of a lane of ``rate`` through modules of ``architecture`` with ``host_loss_db`` at Nyquist on either side.
+
+    Parts of `experiments.optical_lanes` with a connector loss of 2.75 dB and ``margin_db`` to spare; `LONGEST` at most.
+    """
+    from scipy.optimize import brentq
+
+    check.between("optical_reach", "margin_db", margin_db, 0, 20, "dB")
+
+    def spare(length: float) -> float:
+        return max(_path(rate, architecture, host_loss_db, length).margin_db, -20.0) - margin_db
+
+    bare = _path(rate, architecture, host_loss_db, SHORTEST)
+    basis = "simulated, parts are estimates"
+    if bare.outcome != "ok" or bare.margin_db < margin_db:
+        return OpticalReach(length=0.0, binding=bare.reason or bare.binding, basis=basis, start_db=bare.margin_db)
+    # What loss alone would allow: dispersion shortens it.
+    high = min(1.05 * (bare.margin_db - margin_db) / SingleModeFiber(length=1 * m).loss_db(WAVELENGTH) + 10 * m, LONGEST)
+    while spare(high) > 0:
+        if high == LONGEST:
+            return OpticalReach(length=LONGEST, binding="beyond the range", basis=basis, start_db=bare.margin_db)
+        high = min(2 * high, LONGEST)
+    length = float(brentq(spare, SHORTEST, high, xtol=1.0, rtol=1e-3))
+    flat = _path(rate, architecture, host_loss_db, length, dispersion=False).margin_db
+    loss, dispersion = bare.margin_db - flat, flat - max(spare(length) + margin_db, 0.0)
+    binding = "fibre loss" if loss >= dispersion else "dispersion"
+    return OpticalReach(
+        length=length, binding=binding, basis=basis, start_db=bare.margin_db, loss_db=loss, dispersion_db=dispersion,
+    )  # fmt: skip
+
+
+@functools.lru_cache(maxsize=512)
+def _path(rate: str, architecture: str, host_loss_db: float, length: float, dispersion: bool = True) -> PathResult:
+    check.one_of("optical_reach", "rate", rate, SYMBOL_RATES)
+    check.one_of("optical_reach", "architecture", architecture, ARCHITECTURES)
+    lane = OpticalLane(rate=rate, wavelength=WAVELENGTH)
+    optics: ImddChannel = lane.optics(length)
+    if not dispersion and isinstance(optics.fiber, SingleModeFiber):
+        optics = replace(optics, fiber=replace(optics.fiber, dispersion=0.0, slope=0.0))
+    return run_path(ARCHITECTURES[architecture], lane.lane(), lane.host(host_loss_db), optics, _ENGINE)
+
+
+def optical_bit_error_ratio(
+    rate: str, length: float, architecture: str = "retimed", host_loss_db: float = 16.0, spent_margin_db: float = 0.0
+) -> float:
+    """Bit error ratio before the code of the whole path at ``length`` [m], ``spent_margin_db`` of light given away first."""
+    check.positive("optical_bit_error_ratio", "length", length, "m")
+    check.not_negative("optical_bit_error_ratio", "spent_margin_db", spent_margin_db, "dB")
+    found = _path(rate, architecture, host_loss_db, length)
+    settled = _ENGINE.fit(found.optical.settled.pass_.attenuated(spent_margin_db - found.margin_db))
+    return float(settled.error_ratios()[1] + sum(found.electrical))
+
+
+def optical_frame_loss(ratio: float, octets: int) -> float:
+    """Loss of frames of ``octets`` behind KP4 at a bit error ratio of ``ratio`` before it, errors independent."""
+    code = fec.KP4
+    return fec.frame_loss_ratio(float(code.codeword_failure(ratio)), code.k * code.symbol_bits, octets)
