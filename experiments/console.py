@@ -25,21 +25,61 @@ def _folder(path: Path) -> Path:
 Out = Annotated[Path, typer.Option("--out", help="Folder for figures and tables.", callback=_folder)]
 
 
+_NARROWEST = 14
+"""Columns of text are not wrapped below this many characters."""
+
+
 def show(rows: Sequence[Row], columns: dict[str, str], title: str) -> None:
-    """Print rows as a table."""
+    """Print rows as a table; where the terminal is too narrow for all columns, as several, each with the first column."""
     from rich.console import Console
     from rich.table import Table
 
     console = Console()
     roomy = console.width >= 100
-    table = Table(title=title, title_justify="left", padding=(0, 1 if roomy else 0), pad_edge=roomy)
-    for key, heading in columns.items():
-        numeric = all(isinstance(r.get(key), int | float) for r in rows)
-        short = numeric or all(len(_text(r.get(key))) <= 12 for r in rows)
-        table.add_column(heading, justify="right" if numeric else "left", no_wrap=short, overflow="fold")
-    for r in rows:
-        table.add_row(*[_text(r.get(key), 5 if key.endswith("_gbd") else 2) for key in columns])
-    console.print(table)
+    for part in _parts(rows, columns, console.width, 3 if roomy else 1):
+        table = Table(title=title, title_justify="left", padding=(0, 1 if roomy else 0), pad_edge=roomy)
+        for key in part:
+            numeric, short = _kind(rows, key)
+            table.add_column(
+                columns[key], justify="right" if numeric else "left", no_wrap=short, overflow="fold",
+                min_width=_least(rows, key, columns[key]),
+            )  # fmt: skip
+        for r in rows:
+            table.add_row(*[_cell(r, key) for key in part])
+        console.print(table)
+
+
+def _kind(rows: Sequence[Row], key: str) -> tuple[bool, bool]:
+    """Whether a column holds numbers alone, and whether its cells stay on one line."""
+    numeric = all(isinstance(r.get(key), int | float) for r in rows)
+    return numeric, numeric or all(len(_cell(r, key)) <= 12 for r in rows)
+
+
+def _cell(row: Row, key: str) -> str:
+    return _text(row.get(key), 5 if key.endswith("_gbd") else 2)
+
+
+def _least(rows: Sequence[Row], key: str, heading: str) -> int:
+    """Characters that a column needs: all of short cells and their heading, of longer ones `_NARROWEST`."""
+    longest = max((len(_cell(r, key)) for r in rows), default=0)
+    return max(longest, len(heading)) if _kind(rows, key)[1] else min(longest, _NARROWEST)
+
+
+def _parts(rows: Sequence[Row], columns: dict[str, str], width: int, frame: int) -> list[list[str]]:
+    """Keys of the columns in as many groups as it takes to fit ``width`` characters; the first key leads each.
+
+    ``frame``: characters around a cell.
+    """
+    first, *others = columns
+    least = {key: frame + _least(rows, key, heading) for key, heading in columns.items()}
+    parts, used = [[first]], 1 + least[first]
+    for key in others:
+        if used + least[key] > width and len(parts[-1]) > 1:
+            parts.append([first])
+            used = 1 + least[first]
+        parts[-1].append(key)
+        used += least[key]
+    return parts
 
 
 def _text(value: Any, digits: int = 2) -> str:

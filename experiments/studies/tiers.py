@@ -77,7 +77,7 @@ def _row(i: Interconnect, reach: Reach) -> dict[str, Any]:
     return {
         "interconnect": i.name, "tier": i.tier, "medium": i.medium,
         "low_m": i.distance[0], "high_m": i.distance[1],
-        "reach_m": round(reach.length, 5), "ends_by": reach.binding, "distance_basis": reach.basis,
+        "reach_m": float(f"{reach.length:.3g}"), "ends_by": reach.binding, "distance_basis": reach.basis,
         "lanes": i.lanes, "symbol_rate_gbd": round(i.symbol_rate / GBd, 5), "modulation": i.modulation,
         "line_gbps": round(i.line / Gbps, 3), "one_way_gb_per_s": round(i.payload / GB, 3),
         "usable_gb_per_s": round(i.usable / GB, 1), "efficiency_basis": i.efficiency_basis,
@@ -145,7 +145,7 @@ def _media(reaches: Reaches) -> list[dict[str, Any]]:
         for rate, line in zip(RATES, medium.lines, strict=True):
             found = reaches[line]
             rows.append({
-                "medium": medium.name, "rate": rate, "reach_m": round(found.length, 5), "basis": found.basis,
+                "medium": medium.name, "rate": rate, "reach_m": float(f"{found.length:.3g}"), "basis": found.basis,
                 "ends_by": found.binding, "energy_pj_per_bit": None if medium.energy is None else round(medium.energy / pJ, 1),
                 "energy_basis": medium.energy_basis, "source": medium.source,
             })  # fmt: skip
