@@ -46,12 +46,16 @@ class TimingLoop(ABC):
 
     ``bandwidth``: one-sided noise bandwidth of the loop over the symbol rate, B_n T. ``damping``: 1 is critical. ``latency``:
     symbols by which the correction is late, besides the wait for the decision. All delay times bandwidth beyond about 0.1
-    peaks, beyond about 0.3 oscillates.
+    peaks, beyond about 0.3 oscillates. ``acquire_bandwidth``, where wider, holds while the decision error says that the
+    loop has not locked: a narrow one would slip over a frequency offset. ``skew_ui``: where it settles after the zero of the S-curve, by a constant
+    taken from the detector's output; None: at the phase of least decision error, as a receiver finds it by trying.
     """
 
     bandwidth: float = 1e-4
     damping: float = 1.0
     latency: int = 0
+    acquire_bandwidth: float = 1.5e-3
+    skew_ui: float | None = 0.0
 
     def __post_init__(self) -> None:
         check.between(
@@ -59,6 +63,9 @@ class TimingLoop(ABC):
         )
         check.between(self, "damping", self.damping, 0.1, 20)
         check.count(self, "latency", self.latency, 0, 4096)
+        check.between(self, "acquire_bandwidth", self.acquire_bandwidth, 1e-8, 0.1, hint="relative to the symbol rate")
+        if self.skew_ui is not None:
+            check.between(self, "skew_ui", self.skew_ui, -0.5, 0.5, "UI")
 
     @property
     @abstractmethod
@@ -74,7 +81,7 @@ class TimingLoop(ABC):
 
     @final
     def sampling_phase(self, pulse: np.ndarray, samples_per_symbol: int) -> float | None:
-        """Phase [UI] after the largest sample where the loop settles, a stable zero of the S-curve.
+        """Phase [UI] after the largest sample where the loop settles: a stable zero of the S-curve, and `skew_ui` (None: 0).
 
         ``pulse``: upright, one period of a periodic pulse at ``samples_per_symbol``. Of several stable zeros the nearest to
         the peak; None where there is none within `REACH`, as when no signal arrives.
@@ -84,17 +91,18 @@ class TimingLoop(ABC):
         found = lock_phase(
             lambda tau: sampled_pulse(pulse, samples_per_symbol, tau), peak, lambda at, tau: self.s_curve(at, tau, pair)
         )
-        return None if found is None else found - peak
+        return None if found is None else found - peak + (self.skew_ui or 0.0)
 
     @final
-    def gains(self, detector_gain: float) -> tuple[float, float]:
+    def gains(self, detector_gain: float, bandwidth: float | None = None) -> tuple[float, float]:
         """Proportional and integral gain [UI per detector unit, the latter per symbol] for a ``detector_gain`` [unit per UI].
 
+        ``bandwidth``: another than the loop's own.
         From noise bandwidth and damping (M. Rice, Digital Communications: A Discrete-Time Approach, C.61; the continuous-time
         form B_n = w_n (damping + 1/(4 damping)) / 2 is F. M. Gardner's, Phaselock Techniques, 3rd ed., 6.2).
         """
         check.positive(self, "detector_gain", detector_gain, hint="at a stable zero the S-curve falls")
-        theta = self.bandwidth / (self.damping + 1 / (4 * self.damping))
+        theta = (bandwidth or self.bandwidth) / (self.damping + 1 / (4 * self.damping))
         scale = 1 + 2 * self.damping * theta + theta**2
         return 4 * self.damping * theta / scale / detector_gain, 4 * theta**2 / scale / detector_gain
 

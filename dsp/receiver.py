@@ -54,8 +54,8 @@ class ReceiverLoop:
     """Settings of the loop.
 
     ``samples_per_symbol``: of the waveform, any number from 2. ``taps``: at the start. ``detector``: of timing errors.
-    ``timing_gains``: proportional and integral gain [UI per detector unit], (0, 0) for fixed instants. ``latency``: symbols by
-    which a correction is late, besides the wait for the decision; the integral path is limited to +-1 % of the symbol rate.
+    ``timing_gains``: proportional and integral gain [UI per detector unit], (0, 0) for fixed instants; ``acquire_gains``: those
+    from when the mean square of the decision error is above ``lost`` (inf: never) until it is below 3/4 of that. ``timing_bias``: taken from each output of the detector. ``latency``: symbols by which a correction is late, besides the wait for the decision; the integral path is limited to +-1 % of the symbol rate.
     ``update``: symbols between two corrections of clock and taps, 1 for each symbol; a parallel receiver has 32 or 64, which
     costs as much delay. ``converter_step``, ``full_scale`` [V]: uniform mid-rise quantiser that saturates, step 0 for none;
     ``mismatch`` of its lanes. ``stages``: of the adaptation. ``feedback_limits``: of the feedback taps; ``tap_limit``: of the
@@ -68,6 +68,9 @@ class ReceiverLoop:
     taps: Taps
     detector: str = "mueller-muller"
     timing_gains: tuple[float, float] = (0.0, 0.0)
+    acquire_gains: tuple[float, float] = (0.0, 0.0)
+    lost: float = math.inf
+    timing_bias: float = 0.0
     latency: int = 0
     update: int = 1
     converter_step: float = 0.0
@@ -89,6 +92,10 @@ class ReceiverLoop:
         check.instance(self, "taps", self.taps, Taps)
         check.one_of(self, "detector", self.detector, DETECTORS)
         check.numbers(self, "timing_gains", self.timing_gains, 2)
+        check.numbers(self, "acquire_gains", self.acquire_gains, 2)
+        if self.lost != math.inf:
+            check.positive(self, "lost", self.lost)
+        check.finite(self, "timing_bias", self.timing_bias)
         check.count(self, "latency", self.latency, 0)
         check.count(self, "update", self.update, 1, 4096)
         check.not_negative(self, "converter_step", self.converter_step, "V")
@@ -194,7 +201,7 @@ def start(loop: ReceiverLoop, first_sample: float) -> ReceiverState:
         noise=np.zeros(0),
         known=np.zeros(0, np.uint8),
         counts=np.array([lead + whole, 0, 0, 0, 0], np.int64),
-        values=np.array([first_sample - whole, 0.0, 0.0, 0.0]),
+        values=np.array([first_sample - whole, 0.0, 0.0, 0.0, 0.0, 0.0]),
         feed_forward=np.array(loop.taps.feed_forward, float),
         feedback=np.array(loop.taps.feedback, float),
         levels=loop.constellation.array,
@@ -244,7 +251,10 @@ def step(
     at, beyond, phase = np.empty(n_traced, np.int64), np.empty(n_traced), np.empty(limit)
     equalized, index = np.empty(limit), np.empty(limit, np.uint8)
     modulus = _modulus(loop.constellation.array)
-    settings = (loop.samples_per_symbol, *loop.timing_gains, loop.converter_step, loop.full_scale, modulus)
+    settings = (
+        loop.samples_per_symbol, *loop.timing_gains, *loop.acquire_gains, loop.lost, loop.timing_bias, loop.converter_step, loop.full_scale,
+        modulus,
+    )  # fmt: skip
     modes = (
         loop.update, loop.taps.n_precursors, loop.latency, DETECTORS.index(loop.detector) if loop.closed else 0,
         loop.jittered, loop.paced, loop.noisy, loop.traced, loop.ahead,

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from dsp.clock import IdealClock
+from dsp.clock import IdealClock, TimingLoop, sampled_pulse, slope
 from dsp.distribution import Interference
 from dsp.equalizer import Taps, residual_interference
 from dsp.noise import autocorrelation
@@ -95,13 +95,14 @@ def operating_point(link: Link, like: OperatingPoint | None = None) -> Operating
     front = front_end(link)
     gains = _best_gains(link, front, like)
     # The best of the phases shows in the shorter window already; a clock is asked with the whole pulse.
-    recovered = (
-        None
-        if isinstance(link.rx.clock, IdealClock) and link.rx.clock.phase_ui is None
-        else _recovered_phase(link, front.phases(link, gains, FINE))
-    )
-    offset = _best_phase(link, front.phases(link, gains, FINE, THIN))[0] / FINE if recovered is None else recovered
-    return _settle(link, front, gains, offset, locks=recovered is not None or isinstance(link.rx.clock, IdealClock))
+    upright = _upright(front.phases(link, gains, FINE)) if _has_phase_of_its_own(link.rx.clock) else None
+    recovered = None if upright is None else _recovered_phase(link, *upright)
+    if recovered is None or _asked_phase(link.rx.clock) is None:
+        offset = _best_phase(link, front.phases(link, gains, FINE, THIN))[0] / FINE
+    else:
+        offset = recovered
+    locks = upright is None or (recovered is not None and _is_stable(link, *upright, offset))
+    return _settle(link, front, gains, offset, locks)
 
 
 def _settle(link: Link, front: FrontEnd, gains: tuple[float, float], offset: float, locks: bool) -> OperatingPoint:
@@ -200,13 +201,40 @@ def _best_phase(link: Link, ph: Phases) -> tuple[int, float]:
     return best, float(errors[best])
 
 
-def _recovered_phase(link: Link, ph: Phases) -> float | None:
-    """Sampling phase [UI] into the window at which the link's clock settles, None where it names none."""
-    n_phases = ph.h.shape[0]
+def _asked_phase(clock: IdealClock | TimingLoop) -> float | None:
+    """The phase that a clock is told to have or to add to its own, None where it is to find the best."""
+    return clock.phase_ui if isinstance(clock, IdealClock) else clock.skew_ui
+
+
+def _has_phase_of_its_own(clock: IdealClock | TimingLoop) -> bool:
+    """Whether the pulse alone says where a clock settles."""
+    return not isinstance(clock, IdealClock) or clock.phase_ui is not None
+
+
+def _upright(ph: Phases) -> tuple[np.ndarray, int]:
+    """The pulse at `FINE` samples a symbol, its peak turned positive, and where that is."""
     wave = ph.h.T.reshape(-1)
     peak = int(np.argmax(np.abs(wave)))
-    phase = link.rx.clock.sampling_phase(wave * (np.sign(wave[peak]) or 1.0), n_phases)
-    return None if phase is None else (peak / n_phases + phase) % 1
+    return wave * (np.sign(wave[peak]) or 1.0), peak
+
+
+def _recovered_phase(link: Link, wave: np.ndarray, peak: int) -> float | None:
+    """Sampling phase [UI] into the window at which the link's clock settles, None where it names none."""
+    phase = link.rx.clock.sampling_phase(wave, FINE)
+    return None if phase is None else (peak / FINE + phase) % 1
+
+
+def _is_stable(link: Link, wave: np.ndarray, peak: int, offset: float) -> bool:
+    """Whether the detector of the link's loop tells early from late at ``offset`` [UI] into the window."""
+    loop = link.rx.clock
+    if isinstance(loop, IdealClock) or loop.skew_ui == 0:
+        return True
+    levels = link.tx.constellation.array
+
+    def curve(tau: np.ndarray) -> np.ndarray:
+        return loop.s_curve(lambda t: sampled_pulse(wave, FINE, t), tau, levels)
+
+    return slope(curve, offset + round(peak / FINE - offset)) > 0
 
 
 def at_converter(link: Link, h: np.ndarray, variance: float) -> Interference:

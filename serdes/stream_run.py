@@ -261,10 +261,10 @@ def receiver_loop(engine: Settings, point: OperatingPoint, fused_way: bool = Tru
     link, pulse, rx = point.link, point.pulse, point.link.rx
     constellation = link.tx.constellation
     m = pulse.grid.samples_per_symbol
-    gains, latency, detector, bandwidth = (0.0, 0.0), 0, "none", 0.0
+    timing: dict[str, Any] = {"detector": "none"}
+    bandwidth = 0.0
     if isinstance(rx.clock, TimingLoop) and point.locks:
-        gains = timing_gains(point)
-        latency, detector, bandwidth = rx.clock.latency, rx.clock.detector, rx.clock.bandwidth
+        timing, bandwidth = timing_settings(point, rx.clock), rx.clock.bandwidth
     cursors, _ = pulse.cursors(point.main * m)
     power = constellation.mean_square * float(np.sum(cursors**2))
     converter = rx.converter
@@ -274,9 +274,7 @@ def receiver_loop(engine: Settings, point: OperatingPoint, fused_way: bool = Tru
         samples_per_symbol=float(engine.samples_per_symbol) if fused_way else max(float(engine.samples_per_symbol), LEAST),
         constellation=constellation,
         taps=taps,
-        detector=detector,
-        timing_gains=gains,
-        latency=latency,
+        **timing,
         update=update_of(engine, bandwidth),
         converter_step=converter.step(point.full_scale) if converter and point.full_scale else 0.0,
         full_scale=point.full_scale or 0.0,
@@ -291,21 +289,28 @@ def receiver_loop(engine: Settings, point: OperatingPoint, fused_way: bool = Tru
     )
 
 
-def timing_gains(point: OperatingPoint) -> tuple[float, float]:
-    """Proportional and integral gain of the clock's loop at the settled point, for either polarity."""
-    link, pulse, loop = point.link, point.pulse, point.link.rx.clock
-    if not isinstance(loop, TimingLoop):
-        return 0.0, 0.0
+def timing_settings(point: OperatingPoint, loop: TimingLoop) -> dict[str, Any]:
+    """What the clock of ``point`` asks of the receiver's loop, for either polarity of the pulse."""
+    link, pulse = point.link, point.pulse
     m = pulse.grid.samples_per_symbol
     sign = float(np.sign(point.main_cursor))
     sigma = math.sqrt(float(point.spectra.noise_autocovariance()[0]))
-    fall = clock.slope(
-        lambda tau: loop.s_curve(
-            lambda at: sign * clock.sampled_pulse(pulse.samples, m, at), tau, link.tx.constellation.array, sigma
-        ),
-        point.main,
-    )
-    proportional, integral = loop.gains(fall)
+
+    def curve(tau: np.ndarray) -> np.ndarray:
+        def at(t: np.ndarray) -> np.ndarray:
+            return sign * clock.sampled_pulse(pulse.samples, m, t)
+
+        return loop.s_curve(at, tau, link.tx.constellation.array, sigma)
+
     # decisions carry the polarity that the equaliser gives them; the products of samples alone have none
     side = sign if loop.detector != "gardner" else 1.0
-    return side * proportional, side * integral
+    gap = float(np.min(np.diff(link.tx.constellation.array)))
+    fall = clock.slope(curve, point.main)
+    return {
+        "detector": loop.detector,
+        "timing_gains": tuple(side * g for g in loop.gains(fall)),
+        "acquire_gains": tuple(side * g for g in loop.gains(fall, max(loop.acquire_bandwidth, loop.bandwidth))),
+        "lost": 0.8 * gap**2 / 12,  # a PAM4 link in lock reaches it at an error ratio near 0.05
+        "timing_bias": 0.0 if loop.skew_ui == 0 else side * float(curve(np.array([float(point.main)]))[0]),
+        "latency": loop.latency,
+    }

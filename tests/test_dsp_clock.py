@@ -193,6 +193,8 @@ def test_lock_detector():
         (MuellerMuller, "damping", 0.0),
         (MuellerMuller, "latency", -1),
         (MuellerMuller, "latency", 0.5),
+        (MuellerMuller, "acquire_bandwidth", 0.2),
+        (MuellerMuller, "skew_ui", 0.6),
         (Gardner, "bandwidth", 1.0),
         (BangBang, "damping", 100.0),
         (LockDetector, "window", 1),

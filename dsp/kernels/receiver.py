@@ -59,20 +59,21 @@ def receive(
     Constant: ``lanes`` (n_lanes, 3) gain, offset [V], skew [UI]; ``nominal`` levels; ``limits`` of the feedback taps, of the
     other feed-forward taps over the main one (1e300: none), and of their sum of magnitudes; ``stages`` (n, 5): decision count
     that ends the stage, rule (0 none, 1 LMS, 2 sign-LMS, 3 constant modulus), steps of feed-forward and feedback taps and of
-    the levels. settings: samples per symbol, proportional and integral gain, converter step (0 for none) and full scale,
-    modulus. modes: symbols per update, pre-cursors, further latency, detector (0 none, 1 Mueller-Muller, 2 Gardner, 3
+    the levels. settings: samples per symbol, proportional and integral gain, the same while acquiring, error power above
+    which it acquires, bias of the detector, converter step (0 for none) and full scale, modulus. modes: symbols per update, pre-cursors, further latency, detector (0 none, 1 Mueller-Muller, 2 Gardner, 3
     bang-bang), whether there are jitter [UI], pace [UI beyond 1 to the next instant], noise [V] (with detectors 2 and 3 two
     values a symbol, the first half a symbol earlier); whether positions are wanted; samples needed beyond the first instant of
     an update. Changed in place, the state: counts (position in ``wave``, samples taken, pointer into late, stage, 1 once taps
-    ran away), values (fraction of the position, integrator, phase, phase per symbol now), taps, levels, ``line`` (last
+    ran away), values (fraction of the position, integrator, phase, phase per symbol now, mean error power, 1 while
+    acquiring), taps, levels, ``line`` (last
     samples), ``between`` (those half way before them), ``past`` (last decided levels), all oldest first, ``late`` (timing
     errors). ``known``: true indices of the next decisions, 255 where there is none. Out: by sample position and phase [UI], by
     decision the equalised sample and the index.
     """
-    samples_per_symbol, proportional, integral, step, full_scale, modulus = settings
+    samples_per_symbol, steady_p, steady_i, acquire_p, acquire_i, most_error, bias, step, full_scale, modulus = settings
     span, n_pre, latency, detector, jittered, paced, noisy, traced, need = modes
     i, taken, r, stage, lost = counts
-    fraction, drift, phase, rate = values
+    fraction, drift, phase, rate, power, acquiring = values
     n_ffe, n_dfe, n_line, n_past, n_levels, n_lanes = ffe.size, dfe.size, line.size, past.size, levels.size, lanes.shape[0]
     top = 0.0 if step == 0.0 else math.floor(2 * full_scale / step + 0.5)
     draws = 2 if detector >= 2 else 1
@@ -262,12 +263,26 @@ def receive(
                     error = 0.0
                     if decided[p] == -decided[p - 1] and decided[p] != 0.0:
                         error = 1.0 if (middles[h + k - n_pre] > 0.0) == (decided[p] < 0.0) else -1.0
+                error -= bias
                 if latency > 0:
                     r = r - 1 if r > 0 else latency - 1
                     fresh = error
                     error = late[r]
                     late[r] = fresh
                 total += error
+            if most_error < 1e300:
+                square = 0.0
+                for k in range(begin, span):
+                    square += (truth[k] - z[k]) * (truth[k] - z[k])
+                # quick to see that lock is lost, slow to believe that it is back: the phase may only be passing
+                power += (square - n_new * power) / (4096.0 if acquiring == 1.0 else 1024.0)
+                if acquiring == 0.0 and power > most_error:
+                    acquiring = 1.0
+                    power = 4 * most_error
+                elif power < 0.75 * most_error:
+                    acquiring = 0.0
+            proportional = steady_p if acquiring == 0.0 else acquire_p
+            integral = steady_i if acquiring == 0.0 else acquire_i
             drift = min(max(drift + integral * total, -0.01), 0.01)
             rate = min(max(proportional * total / span + drift, -0.5 / span), 0.5 / span)
         # adapt
@@ -340,4 +355,6 @@ def receive(
     values[1] = drift
     values[2] = phase
     values[3] = rate
+    values[4] = power
+    values[5] = acquiring
     return n_samples, n_decided
