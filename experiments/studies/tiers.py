@@ -22,6 +22,7 @@ kW = 1000 * W
 QUESTION = "Which distance does each technology serve, with what bandwidth, and what ends it?"
 LENGTHS = (0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 20.0, 50.0, 200.0, 500.0, 2000.0, 80e3)
 CLUSTERS = (72, 576, 4_608, 10_368, 41_472, 131_072, 1_000_000)
+BESIDE = 1.19  # ratio between the places of bars that have one bandwidth
 Reaches = Mapping[Line, Reach]
 SHADES = {"in package": "#56B4E9", "scale-up": "#E69F00", "scale-out": "#009E73", "DCI": "#CC79A7"}
 EXPECTED = {
@@ -239,30 +240,27 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
     """Distance against bandwidth, both logarithmic: as quoted a pale bar, as simulated a full one with its end and cause."""
     from serdes import plot
 
-    with plot.figure(12, 7.2) as (fig, ax):
-        taken: list[tuple[float, float, float]] = []
-        for r in sorted(rows, key=lambda r: (r["one_way_gb_per_s"], r["low_m"])):
-            own = y = r["one_way_gb_per_s"]
-            text = f"{r['interconnect']}, {own:g} GB/s: {_length(r['reach_m'])}, {r['ends_by']}"
-            right = max(r["reach_m"], r["high_m"], r["low_m"] * 10 ** (0.05 * len(text)))
-            while any(abs(np.log(y / other)) < 0.26 and r["low_m"] < end and right > start for other, start, end in taken):
-                y *= 1.02
-            taken.append((y, r["low_m"], right))
-            shade = SHADES[r["tier"]]
-            ax.plot([r["low_m"], r["high_m"]], [y, y], color=shade, linewidth=9, alpha=0.3, solid_capstyle="butt")
-            ax.plot([r["low_m"], r["reach_m"]], [y, y], color=shade, linewidth=3, solid_capstyle="butt")
-            ax.plot(r["reach_m"], y, "D", color="black", markersize=4.5)
-            ax.annotate(text, (r["low_m"], y), xytext=(1, 5), textcoords="offset points", fontsize=8)
+    bandwidths = {r["one_way_gb_per_s"]: [x for x in rows if x["one_way_gb_per_s"] == r["one_way_gb_per_s"]] for r in rows}
+    with plot.figure(12, 6.6) as (fig, ax):
+        for own, mine in bandwidths.items():
+            for k, r in enumerate(sorted(mine, key=lambda r: r["low_m"], reverse=True)):
+                y = own * BESIDE ** (k - (len(mine) - 1) / 2)
+                shade, farthest = SHADES[r["tier"]], max(r["reach_m"], r["high_m"])
+                ax.plot([r["low_m"], r["high_m"]], [y, y], color=shade, linewidth=9, alpha=0.35, solid_capstyle="butt")
+                ax.plot([r["low_m"], r["reach_m"]], [y, y], color=shade, linewidth=3, solid_capstyle="butt")
+                ax.plot(r["reach_m"], y, "D", color="black", markersize=4.5)
+                text = f"{r['interconnect']}, {own:g} GB/s: {_length(r['reach_m'])}, {r['ends_by']}"
+                ax.annotate(text, (farthest, y), xytext=(6, 0), textcoords="offset points", fontsize=8, va="center")
         for tier, shade in SHADES.items():
             ax.plot([], [], color=shade, linewidth=5, label=tier)
         ax.plot([], [], color="0.4", linewidth=9, alpha=0.3, label="distance as quoted")
         ax.plot([], [], color="0.4", linewidth=3, marker="D", markeredgecolor="black", markerfacecolor="black", markersize=4.5,
                 markevery=[-1], label="as simulated, with what ends it")  # fmt: skip
         ax.set(
-            xscale="log", yscale="log", xlim=(5e-5, 1e6), ylim=(38, 2e4), xlabel="distance [m]",
+            xscale="log", yscale="log", xlim=(5e-5, 1e8), ylim=(30, 2e4), xlabel="distance [m]",
             ylabel="payload of one GPU or port, one way [GB/s]", title="Bandwidth against distance: the tiers of a cluster",
         )  # fmt: skip
-        ax.text(0.01, 0.015, "bars that would cover each other are moved up",
+        ax.text(0.01, 0.015, "bars of one bandwidth stand above each other",
                 transform=ax.transAxes, fontsize=7.5, color="0.35")  # fmt: skip
         ax.legend(loc="upper right")
         return fig
