@@ -296,6 +296,12 @@ class Sheet:
         """Every (g_DC, g_DC2) to search [dB], g_DC slowest."""
         return tuple((g, g2) for g in self.g_DC for g2 in self.g_DC2 if self._qualified(g, g2))
 
+    @property
+    def n_entries(self) -> int:
+        """Size of the search: CTLE settings times transmitter settings, with the receiver of Annex 178A times phases."""
+        first, last = self.sample_adjustment
+        return len(self.ctle_settings) * len(self.tx_settings[0]) * (last - first + 1 if self.N_fix else 1)
+
     def _qualified(self, g: float, g2: float) -> bool:
         """Whether the pair lies in one of the boxes of G2_Qual (sorted, each from the one above it) and G_Qual."""
         if not self.G_Qual:

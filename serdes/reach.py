@@ -129,4 +129,4 @@ def reach(
     excess(length)
     point = min(seen[length], key=lambda p: p.snr_db)
     share = 100 * point.shares()[point.binding]
-    return found(length, "found", f"the margin is used up; the largest share of the error is {point.binding}, {share:.0f} %")
+    return found(length, "found", f"the margin is used up; the binding cause is {point.binding}, {share:.0f} % of the error")

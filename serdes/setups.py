@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from channels.active import Redriver
@@ -29,8 +30,10 @@ HOST_CLASSES = tuple(HOSTS)
 class Setup:
     """Everything about a lane rate but the cable and the hosts.
 
-    ``payload`` [b/s] is what a lane carries for its client; ``accepted_reach`` and ``shipped_reach`` [m] are (shortest,
-    longest) of the standard's objective and of cables on the market. ``verified`` False: values recalled, not read.
+    ``payload`` [b/s] is what a lane carries for its client; ``accepted_reach`` [m] is (shortest, longest) of the standard's
+    objective. ``shipped_reach`` and ``shipped_redriven``: (gauge, (shortest, longest)) of passive and linear active cables on
+    the market, gauge None for any; ask `shipped`. ``shown_reach`` [m]: demonstrated between low-loss hosts, not shipped, or
+    None. ``verified`` False: values recalled, not read.
     """
 
     name: str
@@ -41,7 +44,7 @@ class Setup:
     payload: float
     error_ratio: float
     accepted_reach: tuple[float, float]
-    shipped_reach: tuple[float, float]
+    shipped_reach: tuple[tuple[int | None, tuple[float, float]], ...]
     tx: Transmitter
     rx: Receiver
     far_end_amplitude: float
@@ -54,6 +57,13 @@ class Setup:
     termination: float
     host: str
     fec: fec.Fec
+    shipped_redriven: tuple[tuple[int | None, tuple[float, float]], ...] = ()
+    shown_reach: float | None = None
+
+    def shipped(self, gauge: int, redriven: bool = False) -> tuple[float, float] | None:
+        """(shortest, longest) cable on the market [m], passive or with a linear redriver; None where no page names one."""
+        known = dict(self.shipped_redriven if redriven else self.shipped_reach)
+        return known.get(gauge, known.get(None))
 
     @property
     def has_host_classes(self) -> bool:
@@ -222,8 +232,13 @@ def setup(name: str) -> Setup:
         rx=from_dict({**receiver, **row.pop("rx")}, Receiver, f"{key}.rx"),
         fec={"KP4": fec.KP4, "KR4": fec.KR4}[row.pop("fec")],
         accepted_reach=tuple(row.pop("accepted_reach")),
-        shipped_reach=tuple(row.pop("shipped_reach")),
+        shipped_reach=_by_gauge(row.pop("shipped_reach")),
+        shipped_redriven=_by_gauge(row.pop("shipped_redriven", {})),
         **row,
         **table["crosstalk"],
         **table["redriver"],
     )
+
+
+def _by_gauge(table: Mapping[str, Sequence[float]]) -> tuple[tuple[int | None, tuple[float, float]], ...]:
+    return tuple((None if gauge == "any" else int(gauge), (low, high)) for gauge, (low, high) in table.items())

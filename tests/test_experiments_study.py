@@ -365,18 +365,3 @@ def test_wrong_tiers_are_refused(field, value):
     assert Tier(**good) == TIERS[0]
     with pytest.raises(ValueError, match=f"Tier.{field}"):
         Tier(**{**good, field: value})
-
-
-def test_com_lines_join_the_reach(one_process):
-    answer = reach_study.run(("200G",), (26,), margin_db=3.0)
-    lines = [
-        {
-            "hosts": "HN-HH", "gauge_awg": 26, "detector": d, "com_limit_db": 3.0, "reach_m": x, "outcome": "found",
-            "curve": [{"length_m": y, "com_dfe_db": 5 - y, "com_mlsd_db": 6 - y} for y in (0.5, 2.0, 4.0)],
-        }
-        for d, x in (("DFE", 2.0), ("MLSD", 3.0))
-    ]  # fmt: skip
-    joined = reach_study.with_com(answer, lines)
-    assert [row["study_m"] for row in joined.tables["com"]] == [pytest.approx(1.46, abs=0.05)] * 2
-    assert "curve" not in joined.tables["com"][0]
-    assert joined.figures["reach_com"]().axes

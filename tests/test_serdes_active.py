@@ -90,6 +90,15 @@ def test_reach_between_retimers(rate, low, high):
     assert low < lengths[0] < lengths[1] < high
 
 
+@pytest.mark.parametrize(("gauge", "low", "high"), [(30, 3.0, 4.0), (26, 4.0, 5.0)])
+def test_reach_of_a_redriver_at_100g(gauge, low, high):
+    """The class is called 3-4 m, which is what is sold on 30 AWG; on 26 AWG 5 m are sold and the model ends below that."""
+    s = setup("100G")
+    length = reach(lambda x: s.redriven(x, gauge), s.target(), BRACKET, 0.02).length
+    assert low < length < high
+    assert length < s.shipped(gauge, redriven=True)[1]
+
+
 def test_redriver_noise_is_in_the_budget():
     s = setup("112G")
     link = s.redriven(3.0)

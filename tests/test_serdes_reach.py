@@ -33,7 +33,7 @@ def test_reach_of_a_known_cable(margin_db):
     assert found.length == pytest.approx((SNR_DB - NEED_DB - margin_db) / LOSS_DB, rel=0.005)
     assert found.point.snr_db == pytest.approx(NEED_DB + margin_db, abs=0.1)
     assert found.binding == "thermal"
-    assert found.reason == "the margin is used up; the largest share of the error is thermal, 100 %"
+    assert found.reason == "the margin is used up; the binding cause is thermal, 100 % of the error"
     assert 3 <= found.evaluations < 15
     assert len(found.points) == 1
 

@@ -220,3 +220,12 @@ def test_setups_are_values():
     assert setup("112G") is setup("100G") or setup("112G") == setup("100G")
     assert setup("100G").link(1.0) == setup("100G").link(1)
     assert hash(setup("100G").link(1.0)) == hash(setup("100G").link(1))
+
+
+def test_what_ships_depends_on_the_gauge():
+    assert [setup("100G").shipped(gauge) for gauge in (26, 30, 34)] == [(2.0, 3.0), (1.0, 1.5), None]
+    assert [setup("100G").shipped(gauge, redriven=True) for gauge in (26, 30)] == [(5.0, 5.0), (3.0, 4.0)]
+    assert setup("25G").shipped(26) == setup("25G").shipped(30) == (3.0, 5.0)
+    fast = setup("200G")
+    assert (fast.shipped(26), fast.shipped(26, redriven=True), fast.shown_reach) == (None, None, 2.0)
+    assert setup("100G").shown_reach is None

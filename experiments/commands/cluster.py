@@ -25,7 +25,7 @@ def tiers(out: Out = Path("out/tiers")) -> None:
     with progress("tiers") as report:
         answer = study.run(report)
     columns = {
-        "interconnect": "interconnect", "low_m": "from m", "high_m": "quoted m", "reach_m": "simulated m", "ends_by": "ends by",
+        "interconnect": "interconnect", "low_m": "from m", "high_m": "quoted m", "reach_m": "simulated m", "binding_cause": "binding cause",
         "lanes": "lanes", "symbol_rate_gbd": "GBd", "modulation": "mod.", "one_way_gb_per_s": "GB/s one way",
         "usable_gb_per_s": "usable", "both_ways_gb_per_s": "both ways", "energy_pj_per_bit": "pJ/bit",
         "energy_basis": "energy is",
@@ -102,7 +102,7 @@ def domain(
     with progress("domain") as report:
         answer = study.run(gpus, group, exchange * GB, radix=radix, progress=report)
     columns = {
-        "rate": "rate", "cable": "cable", "hosts": "hosts", "reach_m": "reach m", "binding": "binding", "domain_gpus": "GPUs",
+        "rate": "rate", "cable": "cable", "hosts": "hosts", "reach_m": "reach m", "binding_cause": "binding cause", "domain_gpus": "GPUs",
         "bound": "bound", "up_gb_per_s": "GB/s", "all_reduce_ring_s": "all-reduce s", "all_to_all_ms": "all-to-all ms",
         "exchange_that_leaves": "leaves", "basis": "basis",
     }  # fmt: skip

@@ -56,13 +56,18 @@ def reach(
             )
     columns = {
         "lane": "lane", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
-        "accepted_m": "accepted", "shipped_m": "shipped", "loss_at_nyquist_db": "loss dB", "binding_cause": "most error",
+        "accepted_m": "accepted", "shipped_m": "shipped", "loss_at_nyquist_db": "loss dB", "binding_cause": "binding cause",
         "per_gpu_tb_per_s": "TB/s",
     }  # fmt: skip
-    show(answer.tables["reach"], columns, f"Reach of passive twinax, {margin:g} dB margin")
+    rows = answer.tables["reach"]
+    show(
+        rows,
+        columns,
+        f"Reach of passive twinax, {study.need(list(dict.fromkeys(r['lane'].rstrip('*') for r in rows)), margin)}",
+    )
     columns = {
         "cable": "cable", "lane": "lane", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
-        "shipped_m": "shipped", "binding_cause": "most error",
+        "shipped_m": "shipped", "binding_cause": "binding cause",
     }  # fmt: skip
     show(answer.tables["active"], columns, "Active cables: ACC has a linear redriver, AEC retimers at both ends")
     effects = {
@@ -82,6 +87,7 @@ def reach(
             "detector": "detector",
             "reach_m": "COM = 3 dB at m",
             "study_m": "this study m",
+            "published_m": "published m",
         }
         show(answer.tables["com"], lines, "Reach by COM of P802.3dj, 200G, beside the reach by error ratio")
     show(answer.tables["tiers"], {k: k for k in ("tier", "medium", "distance", "bandwidth", "basis")}, "Tiers")

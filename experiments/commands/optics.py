@@ -62,7 +62,7 @@ def optics(
         answer = study.run(tuple(rate) if rate else study.RATES, report)
     columns = {
         "rate": "rate", "architecture": "module", "host_loss_db": "host dB", "margin_db": "margin dB", "penalty_db": "penalty dB",
-        "error_ratio": "error ratio", "outcome": "outcome", "binding_cause": "most error",
+        "error_ratio": "error ratio", "outcome": "outcome", "binding_cause": "binding cause",
     }  # fmt: skip
     show(answer.tables["host"], columns, "Optical margin against host loss per side")
     stages = {"stage": "receiver", "tx_ghz": "Tx GHz", "rx_ghz": "Rx GHz", "oma_dbm": "OMA dBm", "outcome": "outcome"}
@@ -81,7 +81,7 @@ def crossover(
     with progress("crossover") as report:
         answer = study.run(tuple(rate) if rate else study.RATES, report)
     columns = {
-        "rate": "rate", "technology": "technology", "reach_m": "reach m", "binding_cause": "ended by", "pj_per_bit": "pJ/bit",
+        "rate": "rate", "technology": "technology", "reach_m": "reach m", "binding_cause": "binding cause", "pj_per_bit": "pJ/bit",
         "energy_source": "energy from",
     }  # fmt: skip
     show(answer.tables["reaches"], columns, "Reach of each technology")

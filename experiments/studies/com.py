@@ -139,6 +139,8 @@ def notes(result: ComResult) -> list[str]:
         word = "passes" if result.passes else "fails"
         verdict = f"{result.channel}: COM {result.com_db:.3f} dB, {word} {sheet.name} by {abs(margin):.3f} dB"
     out = [f"{verdict}; case {worst.case.name} decides"]
+    if sheet.title:
+        out.append(f"parameter set: {sheet.title}")
     rows = worst.why()
     if rows:
         out.append("; ".join(f"{SHORT[r['symbol']]} {r['share']:.0%}" for r in rows) + " of the noise power")

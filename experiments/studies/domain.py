@@ -81,7 +81,7 @@ def _row(found: SimulatedReach, gpus: int, group: int, exchange: float, paramete
     ring, staged, exchanged = times(found.payload, size, gpus, group, exchange, parameters)
     return {
         "rate": found.rate, "cable": found.cable, "hosts": found.hosts, "reach_m": round(found.length, 4),
-        "binding": found.binding, "racks": domain.racks, "domain_gpus": size, "bound": domain.bound,
+        "binding_cause": found.binding, "racks": domain.racks, "domain_gpus": size, "bound": domain.bound,
         "up_gb_per_s": round(up_bandwidth(found.payload) / GB, 1),
         "all_reduce_ring_s": round(ring, 4), "all_reduce_staged_s": round(staged, 4), "all_to_all_ms": round(exchanged / ms, 3),
         "exchange_that_leaves": round(1 - 1 / int(np.ceil(group / size)), 4), "basis": found.basis,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dsp.noise import Jitter
 from dsp.units import TB, GBd, GHz, db, db_power
+from experiments import com_lines, reach_figures
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
 from experiments.tiers import LANES_PER_GPU, TIERS, scale_up_bandwidth
@@ -19,9 +20,6 @@ from serdes.link import Link
 from serdes.operating_point import operating_point
 from serdes.reach import Reach, Target, reach
 from serdes.setups import Setup, names, setup
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 QUESTION = "Why does copper stop after a few metres, sooner with every doubling of the lane rate?"
 HOST_PAIRS = (("HL", "HL"), ("HL", "HN"), ("HN", "HN"), ("HN", "HH"))
@@ -42,8 +40,8 @@ LONG: dict[str, Any] = {"rx.equalizer.n_taps": 100, "rx.equalizer.n_precursors":
 ACTIVE = {"ACC": "linear redriver at the receiver's end", "AEC": "retimers at both ends"}
 """Active cables by the trade's names."""
 ACTIVE_PAIRS = (("HL", "HL"), ("HN", "HH"))
-SHIPPED_ACTIVE = {("ACC", "100G"): "3-5"}
-"""Lengths [m] of active cables on the market that a vendor's page names."""
+ACC_CLASS = (3.0, 4.0)
+"""What is usually said of linear active cables at 100G [m]; that of 30 AWG, while 26 AWG is sold at 5 m."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +143,7 @@ def _found(task: Task, s: Setup, found: Reach) -> dict[str, Any]:
         "binding_cause": found.binding,
         "snr_db": round(found.point.snr_db, 2),
         "margin_db": task.margin_db,
+        "error_ratio": s.error_ratio,
     }
 
 
@@ -157,12 +156,20 @@ def _row(task: Task, s: Setup, found: Reach, link: Link) -> dict[str, Any]:
         "loss_at_nyquist_db": round(loss, 2),
         "nyquist_ghz": s.symbol_rate / 2 / GHz,
         "required_snr_db": round(s.target(0).required_snr_db(link), 2),
-        "error_ratio": s.error_ratio,
         "accepted_m": s.accepted_reach[1],
-        "shipped_m": f"{s.shipped_reach[0]:g}-{s.shipped_reach[1]:g}",
+        "shipped_m": _shipped(s, task),
         "per_gpu_tb_per_s": round(scale_up_bandwidth(s.payload) / TB, 3),
         "basis": "modelled" if s.verified else "modelled, parameters unverified",
     } | {f"share {cause}": round(share, 4) for cause, share in shares.items()}
+
+
+def _shipped(s: Setup, task: Task) -> str:
+    """Cables on the market by gauge [m], or what was shown between low-loss hosts; "" where no page names one."""
+    found = s.shipped(task.gauge, redriven=task.kind == "ACC") if task.kind in ("passive", "ACC") else None
+    if found is None:
+        shown = s.shown_reach if task.kind == "passive" and task.hosts == HOST_PAIRS[0] else None
+        return "" if shown is None else f"{shown:g}+ shown"
+    return f"{found[0]:g}-{found[1]:g}" if found[0] < found[1] else f"{found[0]:g}"
 
 
 def _active_row(task: Task, s: Setup, found: Reach) -> dict[str, Any]:
@@ -170,7 +177,7 @@ def _active_row(task: Task, s: Setup, found: Reach) -> dict[str, Any]:
         "cable": task.kind,
         "what": ACTIVE[task.kind],
         **_found(task, s, found),
-        "shipped_m": SHIPPED_ACTIVE.get((task.kind, task.rate), ""),
+        "shipped_m": _shipped(s, task),
         "basis": ", ".join(
             ["modelled", "ends and crosstalk are estimates"]
             + ["redriver is an estimate"] * (task.kind == "ACC")
@@ -197,12 +204,46 @@ def run(
         for r in solved
         for x, m in zip(LENGTHS, r["margins"], strict=True)
     ]
+    lanes = list(dict.fromkeys(r["task"].rate for r in solved))
+    shown = [r for r in solved if r["task"].gauge == GAUGES[0]] or solved
     return Answer(
         question=QUESTION,
         tables={"reach": rows, "active": active, "definitions": effects, "margin": margins, "tiers": _tier_rows(rows)},
-        figures={"reach": lambda: _draw(solved, margin_db), "reach_bars": lambda: _draw_bars(rows, active)},
-        notes=_notes(solved),
+        figures={
+            "reach": lambda: reach_figures.margins(shown, LENGTHS, need(lanes, margin_db), margin_db),
+            "reach_bars": lambda: reach_figures.bars(rows, active, ACTIVE, need(lanes, margin_db)),
+        },
+        notes=_notes(solved) + _market(rows, active),
     )
+
+
+def need(rates: Sequence[str], margin_db: float) -> str:
+    """What a reach is measured by, for titles: the margin over the need of each rate's detector error ratio."""
+    by: dict[float, list[str]] = {}
+    for s in map(setup, rates):
+        by.setdefault(s.error_ratio, []).append(s.name)
+    ratios = ", ".join(f"{_short(ratio)} ({', '.join(lanes)})" if len(by) > 1 else _short(ratio) for ratio, lanes in by.items())
+    return f"{margin_db:g} dB margin at a detector error ratio of {ratios}"
+
+
+def _short(ratio: float) -> str:
+    return f"{ratio:.0e}".replace("e-0", "e-")
+
+
+def _market(rows: Sequence[Mapping[str, Any]], active: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What to know of the lengths that are on the market."""
+    notes = []
+    if any("shown" in r["shipped_m"] for r in rows):
+        notes.append("200G: 2 m and more was shown with low-loss hosts on silicon; no page names a length that ships.")
+    redriven = [r for r in active if r["cable"] == "ACC" and r["rate"] == setup("100G").title and r["shipped_m"]]
+    if redriven:
+        low, high = ACC_CLASS
+        told = []
+        for r in redriven:
+            side = "inside" if low <= r["reach_m"] <= high else "above" if r["reach_m"] > high else "below"
+            told.append(f"{r['reach_m']:.1f} m on {r['gauge_awg']} AWG is {side} it (sold: {r['shipped_m']} m)")
+        notes.append(f"ACC at 100G, usually called a {low:g}-{high:g} m class: {'; '.join(told)}.")
+    return notes
 
 
 def with_com(answer: Answer, lines: Sequence[dict[str, Any]]) -> Answer:
@@ -215,38 +256,9 @@ def with_com(answer: Answer, lines: Sequence[dict[str, Any]]) -> Answer:
     return replace(
         answer,
         tables={**answer.tables, "com": rows},
-        figures={**answer.figures, "reach_com": lambda: _draw_com(lines, by)},
-        notes=[
-            *answer.notes,
-            "COM uses the receiver of P802.3dj D3.3: floating taps, one feedback tap, with MLSD where named.",
-        ],
+        figures={**answer.figures, "reach_com": lambda: reach_figures.com(lines, by)},
+        notes=[*answer.notes, *com_lines.notes(lines)],
     )
-
-
-def _draw_com(lines: Sequence[dict[str, Any]], by: Mapping[tuple[str, int], float]) -> Figure:
-    """COM against length by host pair, with both detectors, and the reach by error ratio as a mark."""
-    from serdes import plot
-
-    with plot.figure(9.5, 5.2) as (fig, ax):
-        pairs = list(dict.fromkeys((line["hosts"], line["gauge_awg"]) for line in lines))
-        for k, (hosts, gauge) in enumerate(pairs):
-            curve = next(line["curve"] for line in lines if (line["hosts"], line["gauge_awg"]) == (hosts, gauge))
-            x = [p["length_m"] for p in curve]
-            ax.plot(x, [p["com_dfe_db"] for p in curve], "-", color=plot.COLOURS[k % 8], label=f"{hosts}, {gauge} AWG, DFE")
-            ax.plot(
-                x, [p["com_mlsd_db"] for p in curve], "--", color=plot.COLOURS[k % 8], label=f"{hosts}, {gauge} AWG, with MLSD"
-            )
-            if (hosts, gauge) in by:
-                ax.plot(by[hosts, gauge], lines[0]["com_limit_db"], "D", color=plot.COLOURS[k % 8])
-        ax.axhline(lines[0]["com_limit_db"], color="0.3", linewidth=1)
-        ax.set(
-            xlabel="cable length [m]",
-            ylabel="COM [dB]",
-            title="COM of 200G PAM4 cables (diamonds: reach by error ratio)",
-            ylim=(-2, 8),
-        )
-        ax.legend(ncols=2)
-        return fig
 
 
 def _effects(solved: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -309,93 +321,3 @@ def _notes(solved: Sequence[dict[str, Any]]) -> list[str]:
             "mostly thermal noise, which a finite equaliser enhances."
         )
     return notes
-
-
-def _draw(solved: Sequence[dict[str, Any]], margin_db: float) -> Figure:
-    """Margin against length: on the axis of all tiers, and close by."""
-    from serdes import plot
-
-    shown = [r for r in solved if r["task"].gauge == GAUGES[0]] or list(solved)
-    with plot.figure(14, 5.6, 1, 2, width_ratios=(1.15, 1), sharey=True) as (fig, (left, right)):
-        shades = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7")
-        for tier, shade in zip(TIERS, shades, strict=True):
-            end = _fastest(shown) if tier.basis == "modelled" else tier.distance[1]
-            left.axvspan(tier.distance[0], end, color=shade, alpha=0.16, linewidth=0)
-            centre = float(np.sqrt(tier.distance[0] * end))
-            label = f"{tier.name}\n{_short(tier.bandwidth_label)}" + ("\n(quoted)" if tier.basis == "quoted" else "")
-            left.text(centre, 0.985, label, transform=left.get_xaxis_transform(), ha="center", va="top", fontsize=8)
-        for k, r in enumerate(shown):
-            rate = f"{r['row']['symbol_rate_gbd']:.9g} GBd"
-            for ax in (left, right):
-                ax.plot(
-                    LENGTHS, np.maximum(r["margins"], -16), color=plot.COLOURS[k % 8], linestyle=plot.STYLES[k % 6],
-                    label=f"{r['task'].label}, {rate}: {r['row']['reach_m']:.2f} m",
-                )  # fmt: skip
-        for ax in (left, right):
-            ax.axhline(margin_db, color="0.25", linewidth=1)
-            ax.set(xlabel="distance [m]")
-        left.text(1.2e-3, margin_db + 0.25, f"{margin_db:g} dB margin", fontsize=8, color="0.25")
-        left.set_xscale("log")
-        gauge = shown[0]["task"].gauge
-        left.set(
-            xlim=(1e-3, 2e5), ylim=(-12, 14), ylabel="slicer SNR beyond the need of the error ratio [dB]",
-            title=f"Passive twinax, {gauge} AWG, against the tiers of a cluster",
-        )  # fmt: skip
-        right.set(xlim=(0, 9), title="The same close by")
-        right.legend(loc="upper right", title="lane rate, hosts: reach")
-        return fig
-
-
-def _fastest(solved: Sequence[dict[str, Any]]) -> float:
-    """Longest reach [m] of the fastest lane."""
-    return max((r["row"]["symbol_rate_gbd"], r["row"]["reach_m"]) for r in solved)[1]
-
-
-def _short(label: str) -> str:
-    return label.split(",")[0]
-
-
-def _draw_bars(rows: Sequence[dict[str, Any]], active: Sequence[dict[str, Any]]) -> Figure:
-    """Reach of every row beside the accepted and the shipped reach, passive and active cables of the first gauge."""
-    from serdes import plot
-
-    gauges = sorted({r["gauge_awg"] for r in rows})
-    groups = list(dict.fromkeys((r["rate"], r["hosts"]) for r in rows))
-    with plot.figure(10.5, 0.8 * len(groups) + 1.8) as (fig, ax):
-        for i, group in enumerate(groups):
-            mine = [r for r in rows if (r["rate"], r["hosts"]) == group]
-            for r in mine:
-                thick = r["gauge_awg"] == gauges[0]
-                y = i - 0.25 if thick else i
-                ax.barh(
-                    y, r["reach_m"], 0.22, color=plot.COLOURS[0 if thick else 5], hatch=None if thick else "//",
-                    edgecolor="white", label=f"passive, {r['gauge_awg']} AWG" if i == 0 else None,
-                )  # fmt: skip
-                ax.text(r["reach_m"] + 0.08, y, f"{r['reach_m']:.2f} m, {r['binding_cause']}", va="center", fontsize=8)
-            for below, kind, marker in ((0.2, "ACC", "^"), (0.36, "AEC", "s")):
-                found = [r for r in active if (r["rate"], r["hosts"], r["cable"], r["gauge_awg"]) == (*group, kind, gauges[0])]
-                for r in found:
-                    ax.plot(r["reach_m"], i + below, marker, color=plot.COLOURS[2], markersize=6)
-                    ax.text(r["reach_m"] + 0.12, i + below, f"{kind} {r['reach_m']:.2f} m", va="center", fontsize=8)
-            low, high = (float(x) for x in mine[0]["shipped_m"].split("-"))
-            ax.plot([low, high], [i - 0.125] * 2, color="black", linewidth=2.2, label="shipped, passive" if i == 0 else None)
-            ax.plot(
-                mine[0]["accepted_m"],
-                i - 0.125,
-                "D",
-                color=plot.COLOURS[1],
-                markersize=6,
-                label="accepted reach" if i == 0 else None,
-            )
-        for kind, marker in (("ACC", "^"), ("AEC", "s")):
-            ax.plot([], [], marker, color=plot.COLOURS[2], label=f"{kind}, {gauges[0]} AWG: {ACTIVE[kind]}")
-        ax.set_yticks(
-            range(len(groups)),
-            [f"{rate}, {hosts} hosts" if hosts != "std" else f"{rate}, standard hosts" for rate, hosts in groups],
-        )
-        ax.invert_yaxis()
-        ax.set(xlabel="reach [m]", title="Reach with margin, and the largest share of the error there")
-        ax.set_xlim(0, 1.3 * max([r["reach_m"] for r in [*rows, *active]]) + 0.5)
-        ax.grid(visible=False, axis="y")
-        ax.legend(loc="lower right")
-        return fig

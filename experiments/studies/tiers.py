@@ -78,7 +78,7 @@ def _row(i: Interconnect, reach: Reach) -> dict[str, Any]:
     return {
         "interconnect": i.name, "tier": i.tier, "medium": i.medium,
         "low_m": i.distance[0], "high_m": i.distance[1],
-        "reach_m": float(f"{reach.length:.3g}"), "ends_by": reach.binding, "distance_basis": reach.basis,
+        "reach_m": float(f"{reach.length:.3g}"), "binding_cause": reach.binding, "distance_basis": reach.basis,
         "lanes": i.lanes, "symbol_rate_gbd": round(i.symbol_rate / GBd, 5), "modulation": i.modulation,
         "line_gbps": round(i.line / Gbps, 3), "one_way_gb_per_s": round(i.payload / GB, 3),
         "usable_gb_per_s": round(i.usable / GB, 1), "efficiency_basis": i.efficiency_basis,
@@ -147,7 +147,7 @@ def _media(reaches: Reaches) -> list[dict[str, Any]]:
             found = reaches[line]
             rows.append({
                 "medium": medium.name, "rate": rate, "reach_m": float(f"{found.length:.3g}"), "basis": found.basis,
-                "ends_by": found.binding, "energy_pj_per_bit": None if medium.energy is None else round(medium.energy / pJ, 1),
+                "binding_cause": found.binding, "energy_pj_per_bit": None if medium.energy is None else round(medium.energy / pJ, 1),
                 "energy_basis": medium.energy_basis, "source": medium.source,
             })  # fmt: skip
     return rows
@@ -221,14 +221,14 @@ def _notes(rows: Sequence[dict[str, Any]]) -> list[str]:
     nvlink, hbm, dr, zr = by["NVLink 5"], by["HBM3E (B200)"], by["1.6T DR8"], by["400ZR"]
     return [
         "NVLink 5 is 900 GB/s one way; the 1.8 TB/s of data sheets sums both directions, and NCCL counts on 722 GB/s.",
-        f"At 224G passive copper ends at {nvlink['reach_m']:.2f} m between demanding hosts ({nvlink['ends_by']}): one rack. "
+        f"At 224G passive copper ends at {nvlink['reach_m']:.2f} m between demanding hosts ({nvlink['binding_cause']}): one rack. "
         f"A switch of 72 ports gives the same bound by itself.",
         f"HBM wires keep {EYE_LIMIT:.0%} of the swing open to {hbm['reach_m'] / mm:.1f} mm at 8 Gb/s with both neighbours "
         "switching (wire, coupling and limit are estimates).",
         f"Optics of typical parts with 3 dB of SNR to spare go much further than they are sold for: 1.6T DR8 "
-        f"{dr['reach_m'] / 1e3:.0f} km by {dr['ends_by']}, where its class promises 500 m with the worst parts, ageing and "
+        f"{dr['reach_m'] / 1e3:.0f} km by {dr['binding_cause']}, where its class promises 500 m with the worst parts, ageing and "
         "connectors. Where copper hands over to light is the copper's doing; where light is sold to is a choice of cost.",
-        f"400ZR reaches {zr['reach_m'] / 1e3:.0f} km in one amplified span ({zr['ends_by']}), ageing kept aside; quoted to 120 km.",
+        f"400ZR reaches {zr['reach_m'] / 1e3:.0f} km in one amplified span ({zr['binding_cause']}), ageing kept aside; quoted to 120 km.",
         "The row-scale fabric and CPO are one optical line: NVLink-class lanes between linear modules with 4 dB of wire on "
         "either side. Host losses are without reflections and crosstalk, so linear modules look better than they are.",
         "Energies of links count both ends and the power of both directions over the rate of one; host circuits of 5 pJ/bit an "
@@ -249,7 +249,7 @@ def _draw(rows: Sequence[dict[str, Any]]) -> Figure:
                 ax.plot([r["low_m"], r["high_m"]], [y, y], color=shade, linewidth=9, alpha=0.35, solid_capstyle="butt")
                 ax.plot([r["low_m"], r["reach_m"]], [y, y], color=shade, linewidth=3, solid_capstyle="butt")
                 ax.plot(r["reach_m"], y, "D", color="black", markersize=4.5)
-                text = f"{r['interconnect']}, {own:g} GB/s: {_length(r['reach_m'])}, {r['ends_by']}"
+                text = f"{r['interconnect']}, {own:g} GB/s: {_length(r['reach_m'])}, {r['binding_cause']}"
                 ax.annotate(text, (farthest, y), xytext=(6, 0), textcoords="offset points", fontsize=8, va="center")
         for tier, shade in SHADES.items():
             ax.plot([], [], color=shade, linewidth=5, label=tier)
@@ -307,7 +307,7 @@ def _draw_media(media: Sequence[dict[str, Any]]) -> Figure:
                 y, m["reach_m"], 0.23, color=plot.COLOURS[k], edgecolor="white", label=f"{m['rate']} lanes" if i == 0 else None
             )
             if m["medium"] != "coherent" or k == 1:
-                ax.text(m["reach_m"] * 1.1, y, f"{_length(m['reach_m'])}, {m['ends_by']}", va="center", fontsize=8)
+                ax.text(m["reach_m"] * 1.1, y, f"{_length(m['reach_m'])}, {m['binding_cause']}", va="center", fontsize=8)
         labels = []
         for name in names:
             m = next(x for x in media if x["medium"] == name)
