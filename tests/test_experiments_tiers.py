@@ -287,7 +287,7 @@ def test_tiers_against_the_table_as_quoted():
     assert rows["NVLink 5"]["reach_m"] == 1.45
     assert all(r["distance_basis"].startswith("simulated") for r in rows.values())
     assert 110 * km < rows["400ZR"]["reach_m"] < 130 * km
-    assert rows["400ZR"]["ends_by"] == "amplifier noise"
+    assert rows["400ZR"]["binding_cause"] == "amplifier noise"
     assert all(r["inside_the_copper_domains"] == 0 for r in answer.tables["optics"])
 
 
