@@ -1,5 +1,9 @@
 """Channel files: read, converted, conditioned, and the pulse."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -53,3 +57,30 @@ def test_lane_and_aggressors_of_a_12_port_of_6001_points(benchmark, folder):
         return ChannelSet.of_lanes(path, victim=1, near_end=(2,))
 
     benchmark.pedantic(work, rounds=2)
+
+
+OPEN = """
+import sys
+from channels.channel_set import ChannelSet
+def peak():
+    return next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+idle = peak()
+ChannelSet.of_lanes(sys.argv[1], victim=1, near_end=(2,))
+print(idle, peak())
+"""
+
+
+def test_memory_of_a_12_port_of_6001_points(benchmark, folder):
+    """Peak resident memory of a process that opens a lane and its aggressors, in the figures of the run: asked is below 500 MB."""
+    if not Path("/proc/self/status").exists():
+        pytest.skip("the peak of a process is read from /proc")
+    path = _file(folder, 12)
+
+    def work():
+        done = subprocess.run([sys.executable, "-c", OPEN, str(path)], capture_output=True, text=True, check=True)
+        return [int(kilobytes) / 1000 for kilobytes in done.stdout.split()]
+
+    idle, peak = benchmark.pedantic(work, rounds=1)
+    benchmark.extra_info |= {"file_mb": path.stat().st_size / 1e6, "idle_mb": idle, "peak_mb": peak}
+    print(f"file {path.stat().st_size / 1e6:.0f} MB, process before it {idle:.0f} MB, at its peak {peak:.0f} MB")
+    assert peak < 500
