@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,10 +15,21 @@ if TYPE_CHECKING:
 
 
 def _folder(path: Path) -> Path:
-    """A folder that can't be written is an error before the work, not after it."""
-    nearest = next(folder for folder in (path.absolute(), *path.absolute().parents) if folder.exists())
-    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
-        raise OSError(f"--out {path}: {nearest} is not a folder that can be written")
+    """A folder that can't be made or written is an error before the work, not after it: it is tried, and removed again."""
+    made: list[Path] = []
+    try:
+        for folder in (*reversed(path.absolute().parents), path.absolute()):
+            if not folder.exists():
+                folder.mkdir(exist_ok=True)
+                made.append(folder)
+        with tempfile.TemporaryFile(dir=path):
+            pass
+    except OSError as reason:
+        raise OSError(f"--out {path}: can't be made or written ({reason.strerror}): name another folder") from reason
+    finally:
+        for folder in reversed(made):
+            with suppress(OSError):  # somebody else has put something there by now
+                folder.rmdir()
     return path
 
 

@@ -1,39 +1,48 @@
-"""Tables on terminals of any width."""
+"""An output folder that cannot be had is found before any command begins its work."""
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
-from experiments.console import show
-
-COLUMNS = {"name": "interconnect", **{f"n{k}": f"number {k}" for k in range(8)}, "note": "note"}
-ROWS = [
-    {"name": f"interconnect of some length {k}", **{f"n{i}": 1234.5 + i for i in range(8)}, "note": "several words of a remark"}
-    for k in range(3)
-]
+from experiments import cli, console
 
 
-@pytest.mark.parametrize("width", [60, 80, 100, 132, 250])
-def test_no_column_loses_its_words(width, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", str(width))
-    show(ROWS, COLUMNS, "title")
-    text = capsys.readouterr().out
-    assert all(len(line) <= width for line in text.splitlines())
-    for whole in ("interconnect", "number 0", "number 7", "1234.5", "1241.5", "remark"):
-        assert whole in text
-    assert text.count("title") == text.count("┡")
+def commands(group, names=()):
+    """Every command with the words that call it."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, (*names, name))
+        else:
+            yield (*names, name), command
 
 
-def test_narrow_terminals_get_several_tables_led_by_the_names(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "80")
-    show(ROWS, COLUMNS, "title")
-    narrow = capsys.readouterr().out
-    monkeypatch.setenv("COLUMNS", "250")
-    show(ROWS, COLUMNS, "title")
-    wide = capsys.readouterr().out
-    assert wide.count("title") == 1 < narrow.count("title")
-    assert narrow.count("interconnect") == (1 + len(ROWS)) * narrow.count("title")
+EVERY = dict(commands(typer.main.get_command(cli.app)))
 
 
-def test_no_rows_is_a_heading(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "80")
-    show([], {"a": "first", "b": "second"}, "nothing")
-    assert "second" in capsys.readouterr().out
+@pytest.mark.parametrize("words", EVERY, ids=" ".join)
+def test_every_command_tries_its_folder_first(words, tmp_path, monkeypatch):
+    """With arguments that are no files at all: what fails first is the folder."""
+    parameters = EVERY[words].params
+    assert any("--out" in p.opts for p in parameters), "a command without --out writes nobody knows where"
+    needed = [word for p in parameters if p.required and p.param_type_name == "argument" for word in ["9"]]
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OSError, match=r"--out file.sub: can't be made or written .*name another folder"):
+        CliRunner().invoke(cli.app, [*words, *needed, "--out", "file/sub"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "file", "file/a/b"])
+def test_folders_that_cannot_be_made(tmp_path, name):
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(OSError, match="can't be made or written"):
+        console._folder(tmp_path / name)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_that_can_be_made_is_left_as_it_was(tmp_path):
+    console._folder(tmp_path / "a" / "b c" / "ü")
+    assert not list(tmp_path.iterdir())
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "kept").write_text("x")
+    console._folder(tmp_path / "a")
+    assert [p.name for p in (tmp_path / "a").iterdir()] == ["kept"]
