@@ -23,5 +23,12 @@ def main() -> None:
     try:
         app(standalone_mode=True)
     except (ValueError, OSError) as error:
-        typer.echo(f"serdes: {error}", err=True)
+        typer.echo(f"serdes: {told(error)}", err=True)
         sys.exit(2)
+
+
+def told(error: Exception) -> str:
+    """An error in words: where the system gives but a number and a file, the file, the cause and what to do."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: can't be opened or written ({error.strerror}); check the path"
+    return str(error)

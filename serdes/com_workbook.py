@@ -68,7 +68,9 @@ def _binary_cells(path: Path) -> dict[int, dict[int, Any]]:
         book = xlrd.open_workbook(str(path))
         names = book.sheet_names()
         sheet = book.sheet_by_name("COM_Settings") if "COM_Settings" in names else book.sheet_by_index(0)
-    except (xlrd.XLRDError, OSError, AssertionError, IndexError) as error:
+    except OSError as error:
+        raise ValueError(f"{path}: can't be opened ({error.strerror or error}); check the path") from error
+    except (xlrd.XLRDError, AssertionError, IndexError) as error:
         raise ValueError(f"{path}: not a workbook: {error}") from error
     return {i: {j: v for j, v in enumerate(sheet.row_values(i)) if v != ""} for i in range(sheet.nrows)}
 
@@ -78,7 +80,9 @@ def _cells(path: Path) -> dict[int, dict[int, Any]]:
     try:
         with zipfile.ZipFile(path) as book:
             parts = {name: book.read(name) for name in book.namelist() if name.endswith((".xml", ".rels"))}
-    except (zipfile.BadZipFile, OSError) as error:
+    except OSError as error:
+        raise ValueError(f"{path}: can't be opened ({error.strerror or error}); check the path") from error
+    except zipfile.BadZipFile as error:
         raise ValueError(f"{path}: not a workbook: {error}") from error
     try:
         strings: list[str] = []

@@ -30,9 +30,11 @@ def parse(text: str) -> dict[str, Any]:
 
 
 def read(path: str | Path) -> str:
-    """Text of a file; ``ValueError`` that names it where it is not UTF-8, OSError where it can't be opened."""
+    """Text of a file; ``ValueError`` that names it where it is not UTF-8, OSError with a remedy where it can't be opened."""
     try:
         return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise type(error)(f"{path}: can't be opened ({error.strerror}); check the path") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"{path}: not UTF-8 text: {error}") from error
 

@@ -46,3 +46,23 @@ def test_a_folder_that_can_be_made_is_left_as_it_was(tmp_path):
     (tmp_path / "a" / "kept").write_text("x")
     console._folder(tmp_path / "a")
     assert [p.name for p in (tmp_path / "a").iterdir()] == ["kept"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("eye", "none.toml"), ("sweep", "none.toml"), ("com", "none.s4p"), ("eye", "none.s4p"), ("tdecq", "none.csv"),
+     ("com", "x.s4p", "--standard", "none.toml"), ("com", "x.s4p", "--standard", "none.xlsx")],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_missing_file_is_named_with_its_remedy(words, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["serdes", *words])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    (name,) = (word for word in words if word.startswith("none"))
+    assert f"serdes: {name}: can" in said
+    assert "be opened" in said
+    assert said.rstrip().endswith("check the path")
+    assert "Errno" not in said

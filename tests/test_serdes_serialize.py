@@ -113,7 +113,7 @@ def test_files(tmp_path):
     path.write_text("# Kabel, 2 m: größer\n" + MINIMAL, encoding="utf-8")
     assert load(path) == cable_link()
     assert load(str(path)) == cable_link()
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(FileNotFoundError, match=r"can't be opened \(No such file or directory\); check the path"):
         load(tmp_path / "missing.toml")
     path.write_text("symbol_rate = 5e9\nfast\n", encoding="utf-8")
     with pytest.raises(ValueError, match=r"a link, Größe 2\.toml: not TOML: .*line 2"):
