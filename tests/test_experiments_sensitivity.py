@@ -49,17 +49,43 @@ def test_the_reach_goes_as_one_over_the_loss_where_the_cable_dominates(base):
     assert 1.05 < Scenario(loss_factor=0.9).reach(S, 3.0)[0] / base < 1.13
 
 
-def test_the_factors_are_these():
-    assert {
-        "converter bits", "target error ratio", "Tx noise", "jitter power", "host board", "wire gauge", "skew", "crosstalk",
-        "temperature",
-    } <= set(FACTORS)  # fmt: skip
-    assert all(scenario != Scenario() for options in FACTORS.values() for scenario in options.values())
+NINE = {
+    "converter bits", "target error ratio", "Tx noise", "jitter power", "host board", "wire gauge", "skew", "crosstalk", "temperature",
+}  # fmt: skip
 
 
-def test_better_hosts_reach_further():
+@pytest.mark.parametrize("rate", ["56G", "112G", "224G"])
+def test_the_nine_factors_are_there_at_every_rate(rate):
+    found = study.factors(setup(rate))
+    assert set(found) >= NINE
+    assert all(scenario != Scenario() for options in found.values() for scenario in options.values())
+    assert all(len({repr(scenario) for scenario in options.values()}) == len(options) for options in found.values())
+
+
+@pytest.fixture(scope="module")
+def base_224():
+    return Scenario().reach(setup("224G"), 3.0)[0]
+
+
+@pytest.mark.parametrize(
+    ("factor", "change", "longer"),
+    [
+        ("Tx noise", "SNR_TX -3 dB", False), ("Tx noise", "SNR_TX +3 dB", True),
+        ("jitter power", "x2", False), ("jitter power", "x0.25", True), ("host board", "+25 mm each", False),
+    ],
+)  # fmt: skip
+def test_transmitter_and_host_move_the_reach_their_way_at_224g(factor, change, longer, base_224):
     s = setup("224G")
-    assert study.factors(s)["host class"]["HL-HL"].reach(s, 3.0)[0] > 1.5 * Scenario().reach(s, 3.0)[0]
+    length, outcome = study.factors(s)[factor][change].reach(s, 3.0)
+    assert outcome in ("found", "too short")
+    assert (length > 1.02 * base_224) if longer else (length < 0.98 * base_224)
+
+
+def test_better_hosts_reach_further(base_224):
+    s = setup("224G")
+    classes = study.factors(s)["host class"]
+    assert classes["HL-HL"].reach(s, 3.0)[0] > 1.5 * base_224
+    assert 1.05 * base_224 < classes["HN-HN"].reach(s, 3.0)[0] < classes["HL-HL"].reach(s, 3.0)[0]
 
 
 def test_the_gauge_is_the_study_s_unless_it_is_what_changes(base):
