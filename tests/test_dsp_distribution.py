@@ -411,3 +411,34 @@ def test_bad_jitter(dj, rj, density):
         dual_dirac_eye_width(1e-9, dj, rj, density)
     with pytest.raises(ValueError, match="ber"):
         dual_dirac_eye_width(0.0, 0.1, 0.01)
+
+
+CLOSED = Interference(cursors=np.array([-0.05, 0.14, -0.06, 0.03]) / 0.6, levels=PAM4, sigma=0.03 / 0.6), 0.0797383112867823
+DEEP = Interference(cursors=np.array([-0.02, 0.05, -0.03, 0.02]) / 0.6, levels=PAM4, sigma=0.0115 / 0.6), 1.02208949919148e-14
+
+
+def binned_error_ratio(law, n_bins, share):
+    """Symbol error ratio of PAM4 out of bins; ``share``: the bin at the threshold counts in part, as in `Eye.bathtub`."""
+    v = np.linspace(-2.5, 2.5, n_bins)
+    p = law.pmf(v)
+    if not share:
+        return 0.75 * p[np.abs(v) > 1 / 3].sum()
+    position = (1 / 3 - v[0]) / (v[1] - v[0]) + 0.5
+    under = int(position)
+    return 1.5 * (p[under:].sum() - (position - under) * p[under])
+
+
+@pytest.mark.parametrize(("n_bins", "whole"), [(512, 1.008), (2048, 1.015), (8192, 1.001)])
+def test_bins_move_an_error_ratio_of_eight_per_cent_by_one(n_bins, whole):
+    """An eye must not open or close as its bins get finer: the bin at the threshold is all that moves, and it can be shared."""
+    law, ratio = CLOSED
+    assert binned_error_ratio(law, n_bins, share=False) / ratio == pytest.approx(whole, abs=6e-4)
+    assert binned_error_ratio(law, n_bins, share=True) / ratio == pytest.approx(1, abs=2e-4)
+
+
+@pytest.mark.parametrize("n_bins", [1024, 4096, 16384])
+def test_bins_are_no_place_for_a_deep_tail(n_bins):
+    """At 1e-14 rounding of the transform adds some 10 %; never a zero, and the integral without bins is exact."""
+    law, ratio = DEEP
+    assert 1 < binned_error_ratio(law, n_bins, share=True) / ratio < 1.25
+    assert pam_error_ratios(pam(4), pam(4).thresholds, 1.0, law)[0] == pytest.approx(ratio, rel=1e-9)
