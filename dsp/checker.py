@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
 from dsp import check
 from dsp.constellation import decode_precoded, pam
-from dsp.sequences import TAPS, prbs, prbs13q, prbs_block, ssprq
+from dsp.patterns import LONGEST, Pattern, check_pattern
+from dsp.sequences import TAPS
 
-_LONGEST_TABLE = 15
-"""Orders up to this are found by correlation with the whole period, longer ones from their shift register."""
-_WINDOW = 2**17
+_WINDOW = LONGEST
 _SHORTEST_CHUNK = 256
-
-PATTERNS = (*(f"PRBS{order}" for order in sorted(TAPS)), "PRBS13Q", "PRBS31Q", "SSPRQ")
-"""Names of the patterns of `dsp.sequences`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,19 +57,18 @@ class Checked:
         """Whether the levels were upside down at the end; None when not aligned."""
         return self.position.inverted if self.position is not None else None
 
-
-@lru_cache(maxsize=8)
-def _table(name: str) -> np.ndarray:
-    """One period of a pattern short enough to hold."""
-    if name == "SSPRQ":
-        period = ssprq()
-    elif name == "PRBS13Q":
-        period = prbs13q()
-    else:
-        period = prbs(int(name[4:]))
-    period = period.astype(np.uint8)
-    period.setflags(write=False)
-    return period
+    def and_then(self, later: Checked, symbols: int) -> Checked:
+        """Counts of this and of what was checked after its ``symbols``; without `difference`, to stay small."""
+        return replace(
+            later,
+            start=self.start if self.start >= 0 else later.start + symbols if later.start >= 0 else -1,
+            compared=self.compared + later.compared,
+            symbol_errors=self.symbol_errors + later.symbol_errors,
+            bits=self.bits + later.bits,
+            bit_errors=self.bit_errors + later.bit_errors,
+            realignments=self.realignments + later.realignments,
+            difference=np.zeros(0, np.int8),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,45 +87,27 @@ class ErrorChecker:
     max_error_ratio: float = 0.25
 
     def __post_init__(self) -> None:
-        if isinstance(self.pattern, tuple):
-            if len(self.pattern) < 2 or len(self.pattern) > _WINDOW:
-                raise check.fail(self, "pattern", f"from 2 to {_WINDOW} symbols long", len(self.pattern))
-            for i, symbol in enumerate(self.pattern):
-                check.count(self, f"pattern[{i}]", symbol, 0, 15)
-            if len(set(self.pattern)) < 2:
-                raise check.fail(self, "pattern", "more than one level", self.pattern[0])
-        else:
-            check.one_of(self, "pattern", self.pattern, PATTERNS)
+        check_pattern(self, "pattern", self.pattern)
         check.instance(self, "precoded", self.precoded, bool)
         check.between(self, "max_error_ratio", self.max_error_ratio, 0, 0.4)
 
     @property
     def n_levels(self) -> int:
-        """Levels of a symbol: 4 for the PAM4 patterns, 2 for bits; a tuple has one more than its highest index."""
-        if isinstance(self.pattern, tuple):
-            return max(self.pattern) + 1
-        return 4 if self.pattern.endswith("Q") else 2
+        """Levels of a symbol, see `Pattern`."""
+        return self._pattern.n_levels
 
     @property
-    def _order(self) -> int:
-        """Order of the shift register, 0 for a pattern held as a table."""
-        if isinstance(self.pattern, tuple) or not self.pattern.startswith("PRBS"):
-            return 0
-        order = int(self.pattern[4:].rstrip("Q"))
-        return order if order > _LONGEST_TABLE else 0
-
-    @property
-    def _period(self) -> np.ndarray:
-        return np.array(self.pattern, np.uint8) if isinstance(self.pattern, tuple) else _table(self.pattern)
+    def _pattern(self) -> Pattern:
+        return Pattern(of=self.pattern)
 
     @property
     def shortest(self) -> int:
         """Symbols needed to tell the pattern from chance, with less than 1e-9 probability of a false find (Chernoff bound)."""
-        trials = 2 * (2**self._order if self._order else self._period.size)
+        trials = 2 * (self._pattern.length + 1)
         chance, most = 1 - 1 / self.n_levels, self.max_error_ratio
         gap = (1 - most) * math.log((1 - most) / (1 - chance)) + (most * math.log(most / chance) if most > 0 else 0.0)
         per_symbol = 2 if self.pattern == "PRBS31Q" else 1
-        return max(math.ceil((math.log(trials) + 21) / gap), 2 * self._order // per_symbol)
+        return max(math.ceil((math.log(trials) + 21) / gap), 2 * self._pattern.order // per_symbol)
 
     def check(self, symbols: np.ndarray) -> Checked:
         """Checks one whole record of received indices, shape (n,)."""
@@ -228,14 +204,7 @@ class ErrorChecker:
     def _compare(self, symbols: np.ndarray, position: Position) -> tuple[np.ndarray, np.ndarray, Position]:
         received = self._plain(symbols, position.inverted, position.previous)
         previous = int(symbols[-1]) if symbols.size else position.previous
-        if self._order:
-            width = 2 if self.n_levels == 4 else 1
-            bits, phase = prbs_block(self._order, width * symbols.size, position.phase)
-            expected = pam(4).map_bits(1 - bits).astype(np.uint8) if width == 2 else bits
-        else:
-            period = self._period
-            expected = np.resize(np.roll(period, -position.phase), symbols.size)
-            phase = (position.phase + symbols.size) % period.size
+        expected, phase = self._pattern.block(symbols.size, position.phase)
         if self.precoded and position.previous is None and symbols.size:
             received = received.copy()
             received[0] = expected[0]  # decoded against an unknown symbol
@@ -243,35 +212,29 @@ class ErrorChecker:
 
     def _align(self, symbols: np.ndarray, at: int) -> tuple[Position | None, int, str]:
         """The position at the first stretch from ``at`` on that holds the pattern, where it begins, or why there is none."""
-        size = _WINDOW if not self._order else 2**14
-        if not self._order:
-            size = max(min(self._period.size, size), 4 * self.shortest)
+        pattern = self._pattern
+        size = 2**14 if pattern.order else max(min(pattern.length, _WINDOW), 4 * self.shortest)
         reason = ""
         while at < symbols.size:
             window = symbols[at : at + size]
             if window.size < self.shortest:
-                short = f"too short: {window.size} symbols, {self.pattern_name} takes {self.shortest}"
+                short = f"too short: {window.size} symbols, {pattern.name} takes {self.shortest}"
                 return None, at, reason or short
             if np.all(window == window[0]):
                 reason = f"the symbols from {at} on are all {int(window[0])}"
             else:
-                position, reason = self._register(window) if self._order else self._correlate(window)
+                position, reason = self._register(window) if pattern.order else self._correlate(window)
                 if position is not None:
                     return position, at, ""
             at += window.size
         return None, at, reason
 
-    @property
-    def pattern_name(self) -> str:
-        """Name of the pattern for people."""
-        return self.pattern if isinstance(self.pattern, str) else f"a pattern of {len(self.pattern)} symbols"
-
     def _nothing(self, best: float) -> str:
-        return f"not {self.pattern_name}: the best phase leaves {100 * best:.0f} % of the symbols wrong"
+        return f"not {self._pattern.name}: the best phase leaves {100 * best:.0f} % of the symbols wrong"
 
     def _correlate(self, window: np.ndarray) -> tuple[Position | None, str]:
         """The phase and polarity of highest circular correlation, if they leave few errors and no others do as well."""
-        period = self._period
+        period = self._pattern.table
         n = period.size
         spectrum = np.fft.rfft(2.0 * period - (self.n_levels - 1))
         fits: list[tuple[float, bool, int]] = []
@@ -296,14 +259,15 @@ class ErrorChecker:
                 and np.array_equal(np.roll(period, -phase), self.n_levels - 1 - np.roll(period, -elsewhere))
             )
             if ratio == best and not same and not mirrored:
-                return None, f"ambiguous: {self.pattern_name} holds these {window.size} symbols twice"
+                return None, f"ambiguous: {self._pattern.name} holds these {window.size} symbols twice"
         return Position(phase=phase, inverted=inverted), ""
 
     def _register(self, window: np.ndarray) -> tuple[Position | None, str]:
         """The shift register before the window, from a stretch of bits that obeys the recurrence."""
         from dsp import kernels
 
-        order, taps = self._order, np.array(TAPS[self._order], np.int64)
+        order = self._pattern.order
+        taps = np.array(TAPS[order], np.int64)
         best = 1.0
         for inverted in self._polarities:
             plain = self._plain(window, inverted, None)

@@ -8,6 +8,7 @@ import numpy as np
 
 from dsp import check
 from dsp.bursts import BurstStatistics, burst_statistics, measured_chain
+from dsp.checker import Checked
 from dsp.equalizer import Taps
 from dsp.error_chain import ErrorChain
 from dsp.fec import Fec
@@ -36,7 +37,8 @@ class CountDetail:
     """``stopped``: "all symbols", "errors", "confidence" or "cancelled". ``places`` (n,): numbers of the wrong decisions among
     the ``trials`` counted ones, ``signed`` (n,): by how many levels, both before precoding is undone and of the first million
     at most, then ``trials`` ends with them. ``adapted``: taps at the end, ``ideal``: those that were solved for. ``levels``
-    (n,): between which decisions were made at the end. ``lost``: share of the pulse's energy left out by a finite memory.
+    (n,): between which decisions were made at the end. ``lost``: share of the pulse's energy left out by a finite memory. ``checked``: what a
+    checker of the run's pattern found, None for random symbols.
     """
 
     stopped: str
@@ -51,6 +53,7 @@ class CountDetail:
     levels: np.ndarray
     convergence: Convergence
     lost: float
+    checked: Checked | None = None
 
     def wrong(self) -> np.ndarray:
         """Numbers of the wrong symbols after precoding is undone, sorted."""

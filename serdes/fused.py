@@ -18,6 +18,7 @@ from dsp import polyphase
 from dsp.edge_jitter import EdgeJitter
 from dsp.equalizer import FixedTaps
 from dsp.noise import Jitter, autocovariance
+from dsp.patterns import Pattern
 from serdes.link import Link, Transmitter
 from serdes.operating_point import OperatingPoint
 from serdes.source import SymbolState, moves_edges, send_symbols, start_symbols
@@ -102,10 +103,10 @@ class FusedState:
     convolution: polyphase.PolyphaseState
 
 
-def start(fused: Fused, link: Link, rng: np.random.Generator) -> FusedState:
-    """Before the first symbol."""
+def start(fused: Fused, link: Link, rng: np.random.Generator, pattern: Pattern | None = None) -> FusedState:
+    """Before the first symbol. ``pattern``: what is sent, None for random symbols."""
     return FusedState(
-        own=start_symbols(link.tx, rng),
+        own=start_symbols(link.tx, rng, pattern),
         others=tuple(start_symbols(tx, rng) for tx in fused.aggressors),
         convolution=polyphase.start(fused.filters),
     )

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dsp.units import GHz, mV, ps
+from dsp.units import GHz, db, db_power, mV, ps
 from serdes.eye import Eye
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from serdes.count_detail import CountDetail
     from serdes.operating_point import OperatingPoint
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
@@ -62,8 +63,11 @@ def figure(
         yield fig, fig.subplots(rows, columns, **options)
 
 
-def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "") -> None:
-    """The eye as log10 probability density, two unit intervals wide, with its openings at ``error_ratio``."""
+def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "", seams: bool = True) -> None:
+    """The eye as log10 probability density, two unit intervals wide, with its openings at ``error_ratio``.
+
+    ``seams``: say of a virtual eye why it has them.
+    """
     ui = shown.time / shown.symbol_time
     period = ui.size
     two = np.concatenate([ui - 1, ui, ui + 1])
@@ -78,7 +82,8 @@ def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "")
     bar.set_label("log10 probability density")
     ax.set(xlabel="time [UI] after the decision instant", ylabel=f"voltage [{shown.unit}]", title=title)
     ax.grid(visible=False)
-    limit = 1.15 * max(1.0, float(np.max(np.abs(shown.levels))) * 1.25)
+    seen = np.abs(shown.voltage[np.any(image >= top - 6, axis=0)])
+    limit = 1.08 * max(float(np.max(np.abs(shown.levels))) * 1.25, float(seen.max()))
     ax.set_ylim(-limit, limit)
     ax.axvline(0, color="white", linewidth=0.6, alpha=0.5)
     if error_ratio is not None:
@@ -97,7 +102,8 @@ def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "")
                 facecolor="none", edgecolor="#56B4E9", linewidth=1.4,
             )  # fmt: skip
     if shown.virtual:
-        note = "virtual eye: taps of a baud-rate receiver on the analogue waveform;\nfeedback switches at +-0.5 UI, hence the seams"
+        note = "virtual eye: taps of a baud-rate receiver on the analogue waveform"
+        note += ";\nfeedback switches at +-0.5 UI, hence the seams" if seams else ""
         ax.text(0.01, 0.012, note, transform=ax.transAxes, fontsize=7, color="white")
 
 
@@ -136,6 +142,44 @@ def pulse(ax: Axes, point: OperatingPoint, before: int = 6, after: int = 16, tit
     ax.axhline(0, color="0.6", linewidth=0.8)
     ax.set(xlabel="time [UI] after the decision instant", ylabel="response to one symbol [mV]", title=title)
     ax.legend(loc="upper right")
+
+
+def convergence(ax: Axes, detail: CountDetail, levels_mean_square: float, title: str = "") -> None:
+    """Decision error [dB, over the mean square of the levels] by windows of a counted run, and how far the taps are from ideal.
+
+    The distance is the rms over all taps of adapted less ideal, over the main tap.
+    """
+    run = detail.convergence
+    done = run.window * (1 + np.arange(run.mean_square_error.size))
+    error = db_power(np.maximum(run.mean_square_error, 1e-12) / levels_mean_square)
+    ax.plot(done, error, color=COLOURS[0], label="decision error")
+    if run.symbols.size > 2:
+        scale = max(abs(tap) for tap in detail.ideal.feed_forward)
+        off = (run.feed_forward - np.array(detail.ideal.feed_forward)) / scale
+        rms = np.sqrt(np.mean(off**2, axis=1))
+        ax.plot(
+            np.maximum(run.symbols, run.window), db(np.maximum(rms, 1e-6)), color=COLOURS[1], linestyle="--",
+            label="feed-forward taps less ideal ones, rms over the main tap",
+        )  # fmt: skip
+    ax.set(xlabel="decisions", ylabel="[dB]", title=title, xscale="log")
+    ax.margins(y=0.15)
+    ax.legend(loc="lower left")
+
+
+def taps(ax: Axes, detail: CountDetail, title: str = "") -> None:
+    """Adapted taps beside the solved ones, over the largest solved one; feedback behind the post-cursors."""
+    scale = max(abs(tap) for tap in detail.ideal.feed_forward)
+    n, first = len(detail.ideal.feed_forward), -detail.ideal.n_precursors
+    at = first + np.arange(n)
+    ax.bar(at - 0.2, np.array(detail.ideal.feed_forward) / scale, 0.4, color=COLOURS[0], label="feed-forward, solved")
+    ax.bar(at + 0.2, np.array(detail.adapted.feed_forward) / scale, 0.4, color=COLOURS[4], label="feed-forward, adapted")
+    if detail.ideal.feedback:
+        back = at[-1] + 2 + np.arange(len(detail.ideal.feedback))
+        ax.bar(back - 0.2, detail.ideal.feedback, 0.4, color=COLOURS[2], hatch="//", label="feedback, solved")
+        ax.bar(back + 0.2, detail.adapted.feedback, 0.4, color=COLOURS[3], hatch="//", label="feedback, adapted")
+    ax.axhline(0, color="0.4", linewidth=0.8)
+    ax.set(xlabel="tap [UI after the main one]; feedback to the right", ylabel="tap over the main one", title=title)
+    ax.legend()
 
 
 def budget(ax: Axes, x: np.ndarray, shares: Mapping[str, np.ndarray], xlabel: str, title: str = "") -> None:

@@ -10,15 +10,23 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dsp import convolution, streams
+from dsp.constellation import precode
+from dsp.patterns import Pattern
 from dsp.units import from_db
 from serdes.link import Transmitter
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SymbolState:
-    """A transmitter's symbols under way: ``last`` level sent, edges so far, what was lost of the mean by a high-pass."""
+    """A transmitter's symbols under way: ``last`` level sent, edges so far, what was lost of the mean by a high-pass.
+
+    ``pattern`` sent instead of random symbols, its next ``place``, and the symbol sent ``before``, which precoding needs.
+    """
 
     symbols: streams.Stream
+    pattern: Pattern | None
+    place: int
+    before: int
     noise: streams.Stream
     jitter: streams.JitterStream
     bounded: streams.Stream
@@ -28,10 +36,10 @@ class SymbolState:
     wander: float
 
 
-def start_symbols(tx: Transmitter, rng: np.random.Generator) -> SymbolState:
-    """Before the first symbol, silent."""
+def start_symbols(tx: Transmitter, rng: np.random.Generator, pattern: Pattern | None = None) -> SymbolState:
+    """Before the first symbol, silent. ``pattern``: what is sent, precoded where ``tx`` precodes; None for random symbols."""
     return SymbolState(
-        symbols=streams.start(rng), noise=streams.start(rng), jitter=streams.start_jitter(rng), bounded=streams.start(rng),
+        symbols=streams.start(rng), pattern=pattern, place=0 if pattern is None else pattern.first, before=0, noise=streams.start(rng), jitter=streams.start_jitter(rng), bounded=streams.start(rng),
         ffe=convolution.fir_start(np.asarray(tx.ffe.feed_forward)), last=0.0, sent=0, wander=0.0,
     )  # fmt: skip
 
@@ -39,6 +47,18 @@ def start_symbols(tx: Transmitter, rng: np.random.Generator) -> SymbolState:
 def moves_edges(tx: Transmitter, symbol_rate: float) -> bool:
     """Whether the edges of a transmitter are displaced one by one."""
     return tx.jitter.variance_ui2 > 0 or tx.edges.moves_edges(symbol_rate)
+
+
+def _indices(tx: Transmitter, n: int, state: SymbolState) -> tuple[np.ndarray, SymbolState]:
+    """The next ``n`` symbol indices on the line, uint8."""
+    if state.pattern is None:
+        # what a precoder makes of random symbols is as random
+        index, symbols = streams.integers(tx.constellation.n, n, state.symbols)
+        return index, replace(state, symbols=symbols)
+    index, place = state.pattern.block(n, state.place)
+    if tx.precoded:
+        index = precode(index, tx.constellation.n, state.before).astype(np.uint8)
+    return index, replace(state, place=place, before=int(index[-1]) if n else state.before)
 
 
 def send_symbols(
@@ -49,7 +69,7 @@ def send_symbols(
     ``high_pass`` [Hz], 0 for none: first order, anywhere in the link, as it is linear. Levels are in outer levels, and late by
     the pre-cursor taps.
     """
-    index, symbols = streams.integers(tx.constellation.n, n, state.symbols)
+    index, state = _indices(tx, n, state)
     level = tx.constellation.array[index]
     ffe, noise, jitter, bounded, area = state.ffe, state.noise, state.jitter, state.bounded, None
     if len(tx.ffe.feed_forward) > 1 or tx.ffe.feed_forward[0] != 1.0:
@@ -74,7 +94,7 @@ def send_symbols(
 
         level, wander = kernels.baseline(level, 1 - math.exp(-2 * math.pi * high_pass / symbol_rate), wander)
     after = replace(
-        state, symbols=symbols, noise=noise, jitter=jitter, bounded=bounded, ffe=ffe, last=last, sent=state.sent + n,
+        state, noise=noise, jitter=jitter, bounded=bounded, ffe=ffe, last=last, sent=state.sent + n,
         wander=float(wander),
     )  # fmt: skip
     return index, level, area, after

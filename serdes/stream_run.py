@@ -13,10 +13,12 @@ from dsp import clock, convolution, receiver, streams, timing
 from dsp.clock import TimingLoop
 from dsp.detector import SequenceState
 from dsp.mlsd import Mlsd
+from dsp.patterns import Pattern
 from dsp.receiver import Received, ReceiverLoop
 from serdes import fused, waveform
 from serdes.counting import LAGS, EyeCounter, Tally
 from serdes.operating_point import OperatingPoint
+from serdes.pattern_check import PatternCheck
 from serdes.spectra import LEAST
 from serdes.stages import Adaptation, cold_taps, loop_stages
 
@@ -76,16 +78,20 @@ class Settings(Protocol):
     def lock(self) -> clock.LockDetector:
         """See `TimeDomain`."""
 
+    @property
+    def pattern(self) -> str | tuple[int, ...] | None:
+        """See `TimeDomain`."""
+
 
 class _FusedWay:
     """Symbols to waveform through one convolution."""
 
-    def __init__(self, point: OperatingPoint, m: int, rng: np.random.Generator) -> None:
+    def __init__(self, point: OperatingPoint, m: int, rng: np.random.Generator, pattern: Pattern | None) -> None:
         link = point.link
         alike = {i: a for i, a in enumerate(link.aggressors) if a.offset_ppm == 0}
         phases = {i: float(rng.random()) if a.phase_ui is None else a.phase_ui for i, a in alike.items()}
         self.link, self.fused = link, fused.fuse(point, m, phases)
-        self.state = fused.start(self.fused, link, rng)
+        self.state = fused.start(self.fused, link, rng, pattern)
         self.first = float(self.fused.main)
         # decisions are compared with symbols sent up to LAGS later: the waveform waits for them
         self._wait, self._held = 2 * LAGS * m, np.zeros(0)
@@ -106,13 +112,13 @@ class _FusedWay:
 class _WaveWay:
     """Symbols to waveform part by part, for channels that are not linear."""
 
-    def __init__(self, point: OperatingPoint, m: int, rng: np.random.Generator) -> None:
+    def __init__(self, point: OperatingPoint, m: int, rng: np.random.Generator, pattern: Pattern | None) -> None:
         link = point.link
         grid = waveform.memory(link.channel, link.symbol_rate, m)
         driver = waveform.Driver(rise_time=link.tx.rise_time, sample_time=grid.dt, delay=waveform.LEAD / link.symbol_rate)
         front = waveform.FrontEnd(point=point, noise_density=link.rx.noise_density)
         self.link, self.chain = link, Cascade(parts=(driver, link.channel, front))
-        self.source = waveform.start_source(link.tx, m, rng)
+        self.source = waveform.start_source(link.tx, m, rng, pattern)
         self.passing = self.chain.start(grid, rng)
         self.first = point.sampling_time * link.symbol_rate + waveform.source_delay(link.tx) + waveform.LEAD
         self.lost = 0.0
@@ -150,7 +156,9 @@ class Run:
         m = math.ceil(engine.samples_per_symbol)
         m = m if linear else max(m, LEAST)
         self.m = m
-        self.way: _FusedWay | _WaveWay = _FusedWay(point, m, rng) if linear else _WaveWay(point, m, rng)
+        self.checking = None if engine.pattern is None else PatternCheck(engine.pattern, link.tx)
+        pattern = None if self.checking is None else self.checking.pattern
+        self.way: _FusedWay | _WaveWay = (_FusedWay if linear else _WaveWay)(point, m, rng, pattern)
         self.crossing = [_Crossing(way=w, state=w.start(rng), stride=math.ceil(LEAST / m)) for w in self.way.others]
         self.jitter = streams.start_jitter(rng)
         self.white = streams.start(rng)
@@ -207,7 +215,7 @@ class Run:
         received, self.receiver = receiver.step(loop, wave, self.receiver, moved, known, pace_ui=pace, noise=noise)
         truth, wrong, _ = self.tally.take(index, received)
         if self.sequence is None:
-            self.tally.log.take(received.index, truth, wrong)
+            self._take(received.index, truth, wrong)
         else:
             self._detect(received, truth, self.sequence)
         if self.eye is not None:
@@ -242,8 +250,15 @@ class Run:
         self._past = past[n:]
         decided, self.sequence = self.viterbi.step(z, sequence)
         self._truth = np.concatenate((self._truth, truth))
-        self.tally.log.take(decided, self._truth[: decided.size])
+        self._take(decided, self._truth[: decided.size])
         self._truth = self._truth[decided.size :]
+
+    def _take(self, decided: np.ndarray, truth: np.ndarray, wrong: np.ndarray | None = None) -> None:
+        """Final decisions, in order: to the error log, and those that count to the checker of the pattern."""
+        log = self.tally.log
+        if self.checking is not None:
+            self.checking.take(decided[max(log.first - log.taken, 0) : max(log.last - log.taken, 0)])
+        log.take(decided, truth, wrong)
 
 
 def update_of(engine: Settings, bandwidth: float) -> int:

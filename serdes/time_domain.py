@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from dsp import check
+from dsp.checker import Checked
 from dsp.clock import LockDetector
 from dsp.equalizer import Taps
+from dsp.patterns import check_pattern
 from dsp.units import db_power
 from serdes.count_detail import Convergence, CountDetail
 from serdes.counting import LAGS
@@ -29,7 +31,7 @@ UNLOCKED = ("not aligned", "cycle slip", "no lock", "unstable adaptation")
 
 @dataclass(frozen=True, kw_only=True)
 class TimeDomain:
-    """Sends random symbols through the signal faces and counts ``n_symbols`` decisions, after ``settle`` that do not count.
+    """Sends symbols through the signal faces and counts ``n_symbols`` decisions, after ``settle`` that do not count.
 
     ``samples_per_symbol``: of the waveforms, 2 or more, whole or not; channels that are not linear are run at 4 or more.
     ``max_errors``: symbol errors after which it may stop; ``precision``: it may stop when the 95 % confidence interval is
@@ -39,7 +41,8 @@ class TimeDomain:
     goes on. ``cold``: it starts from the main tap alone. ``update``: symbols between two updates of clock and taps, None for
     as many, up to 32, as disturb neither. ``eye_symbols``: counted symbols that enter the eyes, 0 for none. ``block``: symbols
     processed at a time; the result is the same for any, up to rounding. ``fused``: transmitter, channel and front end as one
-    convolution where all are linear; False for part by part.
+    convolution where all are linear; False for part by part. ``pattern``: a test pattern (`dsp.patterns`), a name or one period
+    of symbol indices, sent instead of random symbols; a checker that knows nothing but the pattern then counts, too.
     """
 
     n_symbols: int = 1_000_000
@@ -58,6 +61,7 @@ class TimeDomain:
     block: int = 32768
     fused: bool = True
     lock: LockDetector = field(default_factory=LockDetector)
+    pattern: str | tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         check.count(self, "n_symbols", self.n_symbols, 1)
@@ -85,6 +89,8 @@ class TimeDomain:
         check.count(self, "block", self.block, 1)
         check.instance(self, "fused", self.fused, bool)
         check.instance(self, "lock", self.lock, LockDetector)
+        if self.pattern is not None:
+            check_pattern(self, "pattern", self.pattern)
 
     def run(
         self, link: Link, rng: np.random.Generator, progress: Progress | None = None, point: OperatingPoint | None = None
@@ -139,7 +145,10 @@ class TimeDomain:
         gap = float(np.min(np.diff(constellation.array)))
         error_power, mean, wander = tally.windows()
         held, until, why = self.lock.judge(error_power, wander, gap)
-        outcome, reason = ("cancelled", "stopped by the user") if stopped == "cancelled" else _outcome(run, held, why, gap)
+        checked = None if run.checking is None else run.checking.result()
+        outcome, reason = "cancelled", "stopped by the user"
+        if stopped != "cancelled":
+            outcome, reason = _outcome(run, held, why, gap, checked)
         counted = mean[until:] if held else mean
         lock = Lock(
             locked=held and outcome not in UNLOCKED,
@@ -164,17 +173,19 @@ class TimeDomain:
             symbols=symbols,
             bits=bits,
             post_fec=post_fec,
-            detail=_detail(run, stopped, error_power),
+            detail=_detail(run, stopped, error_power, checked),
         )
 
 
-def _outcome(run: Run, held: bool, why: str, gap: float) -> tuple[str, str]:
+def _outcome(run: Run, held: bool, why: str, gap: float, checked: Checked | None) -> tuple[str, str]:
     """(outcome, reason) in order of severity."""
     tally = run.tally
     if not run.point.locks:
         return "no lock", "the timing detector has no stable zero near the peak of the pulse; the instants were left fixed"
     if run.receiver.ran_away:
         return "unstable adaptation", "the taps grew a thousandfold and were stopped: the step of the adaptation is too large"
+    if checked is not None and checked.inverted:
+        return "not aligned", f"the levels arrive upside down: the checker found {run.engine.pattern} inverted"
     if tally.correlation < 0.5:
         return "not aligned", (
             f"decisions and sent symbols correlate by {tally.correlation:.2f} at best, {LAGS} symbols around the expected delay"
@@ -183,15 +194,20 @@ def _outcome(run: Run, held: bool, why: str, gap: float) -> tuple[str, str]:
         return "no lock", why
     if tally.slipped:
         return "cycle slip", f"{tally.slipped} windows of {run.engine.lock.window} symbols had as many errors as guesses have"
+    if checked is not None and not checked.aligned:
+        return "not aligned", checked.reason
     rms = math.sqrt(tally.mean_square_error)
     if rms >= gap / 4:
         return "closed eye", (
             f"the rms decision error is {rms:.3g} of the outer level, more than a quarter of the level spacing {gap:.3g}"
         )
+    if run.checking is not None and run.counted < run.checking.pattern.length and not run.checking.pattern.order:
+        pattern = run.checking.pattern
+        return "pattern cut short", f"{run.counted} symbols were counted, one period of {pattern.name} has {pattern.length}"
     return "ok", ""
 
 
-def _detail(run: Run, stopped: str, error_power: np.ndarray) -> CountDetail:
+def _detail(run: Run, stopped: str, error_power: np.ndarray, checked: Checked | None) -> CountDetail:
     places, signed = run.tally.log.errors()
     state, constellation = run.receiver, run.point.link.tx.constellation
     complete = places.size == run.tally.log.raw_errors
@@ -218,4 +234,5 @@ def _detail(run: Run, stopped: str, error_power: np.ndarray) -> CountDetail:
             window=run.engine.lock.window,
         ),
         lost=run.way.lost,
+        checked=checked,
     )

@@ -18,6 +18,7 @@ from dsp import filters, timing
 from dsp.edge_jitter import EdgeJitter
 from dsp.grid import Grid
 from dsp.noise import Jitter
+from dsp.patterns import Pattern
 from serdes.link import Aggressor, Transmitter
 from serdes.operating_point import OperatingPoint
 from serdes.source import SymbolState, send_symbols, start_symbols
@@ -73,9 +74,11 @@ class SourceState:
     row: np.ndarray
 
 
-def start_source(tx: Transmitter, samples_per_symbol: int, rng: np.random.Generator) -> SourceState:
+def start_source(
+    tx: Transmitter, samples_per_symbol: int, rng: np.random.Generator, pattern: Pattern | None = None
+) -> SourceState:
     """A transmitter before its first symbol, silent until then."""
-    return SourceState(symbols=start_symbols(tx, rng), row=np.zeros(samples_per_symbol))
+    return SourceState(symbols=start_symbols(tx, rng, pattern), row=np.zeros(samples_per_symbol))
 
 
 def source_delay(tx: Transmitter) -> int:

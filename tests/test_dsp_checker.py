@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from dsp.checker import PATTERNS, ErrorChecker, Position
+from dsp.checker import ErrorChecker, Position
 from dsp.constellation import pam, precode
+from dsp.patterns import PATTERNS
 from dsp.sequences import prbs, prbs13q, prbs31q_block, prbs_block, ssprq
 
 

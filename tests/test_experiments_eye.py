@@ -59,3 +59,20 @@ def test_the_loss_of_a_file_that_reaches_nyquist(short):
     loss = -20 * np.log10(abs(Twinax(length=0.2).s(np.array([13.28125e9]), 100.0)[1, 0, 0]))
     (note,) = (n for n in bare.notes if n.startswith("loss die to die"))
     assert float(note.split(": ")[1].removesuffix(" dB")) == pytest.approx(loss, abs=0.15)
+
+
+def test_a_counted_pattern_has_its_checker_and_its_pictures(short, tmp_path):
+    result = CliRunner().invoke(
+        commands,
+        ["eye", str(short), "--rate", "56G", "--counted", "9000", "--pattern", "PRBS13Q", "--blind", "--out", str(tmp_path)],
+        catch_exceptions=False,
+    )
+    assert result.exit_code == 0, result.output
+    assert "checker: PRBS13Q found, 0 symbol and 0 bit errors in 9000 symbols" in " ".join(result.output.split())
+    for name in ("eye", "stages", "taps"):
+        assert (tmp_path / f"{name}.png").stat().st_size > 20_000
+
+
+def test_a_pattern_without_a_count_is_refused(short):
+    with pytest.raises(ValueError, match="pattern and blind belong to a counted run"):
+        eye.run(eye.from_file(short, "56G"), pattern="PRBS13Q")

@@ -80,6 +80,13 @@ def eye(
         typer.Option(help="Count errors over so many symbols, clock loop closed, instead of the statistical engine."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the counted run.")] = 1,
+    pattern: Annotated[
+        str | None,
+        typer.Option(help="Counted run: test pattern to send, PRBS13Q, PRBS31Q, SSPRQ ..., instead of random symbols."),
+    ] = None,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Counted run: start from the main tap alone and adapt without known symbols.")
+    ] = False,
     error_ratio: Annotated[
         float | None, typer.Option(help="Error ratio the eye is judged by; by default the standard's.")
     ] = None,
@@ -96,7 +103,7 @@ def eye(
         case = study.from_file(file, rate, port_map(ports), packages, fext or (), next_ or ())
         case = replace(case, error_ratio=error_ratio or case.error_ratio)
     with progress("eye") as report:
-        answer = study.run(case, counted, seed, report)
+        answer = study.run(case, counted, seed, report, pattern, blind)
     columns = {"eye": "eye", "height": "height, outer level 1", "width_ui": "width UI", "state": "state"}
     show(answer.tables["eye"], columns, f"Openings at an error ratio of {case.error_ratio:g}")
     finish(answer, out)

@@ -13,7 +13,7 @@ from channels.copper import CopperChannel
 from channels.file_network import FileNetwork, check_rate
 from channels.network import MultiPort
 from channels.port_map import PortMap
-from dsp.clock import MuellerMuller
+from dsp.clock import Gardner, MuellerMuller
 from dsp.units import GBd, GHz, db
 from experiments.study import Answer
 from serdes import serialize
@@ -25,6 +25,7 @@ from serdes.statistical import Statistical
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from serdes.count_detail import CountDetail
     from serdes.result import LinkResult
 
 QUESTION = "What does the receiver's eye look like behind this channel?"
@@ -84,28 +85,47 @@ def _aggressor(s: Setup, network: MultiPort, amplitude: float, packages: bool) -
     return Aggressor(tx=replace(s.tx, amplitude=amplitude, snr_db=None), coupling=coupling)
 
 
-def run(case: Case, counted: int | None = None, seed: int = 1, progress: Any = None) -> Answer:
-    """The eye of ``case`` by the statistical engine, or counted over ``counted`` symbols with the sampling clock closed."""
+def run(
+    case: Case, counted: int | None = None, seed: int = 1, progress: Any = None, pattern: str | None = None, blind: bool = False
+) -> Answer:
+    """The eye of ``case`` by the statistical engine, or counted over ``counted`` symbols with the sampling clock closed.
+
+    Of a counted run: ``pattern`` to send (`dsp.patterns.PATTERNS`) instead of random symbols; ``blind`` starts the equaliser
+    from its main tap alone, without known symbols. ValueError where they are asked of the statistical engine.
+    """
+    if counted is None and (pattern is not None or blind):
+        raise ValueError("pattern and blind belong to a counted run: state how many symbols to count")
     if counted is None:
         result = simulate(case.link, Statistical())
     else:
+        from serdes.stages import BLIND
         from serdes.time_domain import TimeDomain
 
-        case = replace(case, link=case.link.vary({"rx.clock": MuellerMuller()}))
-        result = TimeDomain(n_symbols=counted).run(case.link, np.random.default_rng(seed), progress)
+        # a blind start has no decisions to recover the clock by
+        loop = Gardner() if blind else MuellerMuller()
+        case = replace(case, link=case.link.vary({"rx.clock": loop}))
+        engine = TimeDomain(n_symbols=counted, pattern=pattern)
+        if blind:
+            engine = replace(engine, cold=True, adaptation=BLIND, settle=150_000)
+        result = engine.run(case.link, np.random.default_rng(seed), progress)
         same = simulate(case.link, Statistical(eye=False))
         text = (
-            f"clock loop closed (Mueller-Muller), sampling {result.lock.phase_ui:+.3f} UI from the peak of the pulse; the "
+            f"clock loop closed ({type(loop).__name__}), sampling {result.lock.phase_ui:+.3f} UI from the peak of the pulse; the "
             f"statistical engine with this clock: slicer SNR {same.snr_db:.2f} dB, symbol error ratio {same.ser:.3g}"
         )
         case = replace(case, notes=(*case.notes, text))
     openings = _openings(result, case.error_ratio)
     record = {"channel": case.name, "symbol_rate_gbd": case.link.symbol_rate / GBd, **result.record()}
+    figures = {"eye": lambda: _draw(result, case)}
+    detail = result.detail
+    if detail is not None:
+        figures["stages"] = lambda: _draw_stages(result, detail, case)
+        figures["taps"] = lambda: _draw_taps(detail, case)
     record["worst_height"] = min((row["height"] for row in openings), default=0.0)
     return Answer(
         question=QUESTION,
         tables={"eye": openings, "result": [record]},
-        figures={"eye": lambda: _draw(result, case)},
+        figures=figures,
         notes=_notes(result, case),
         texts={"link.toml": serialize.to_toml(case.link)},
     )
@@ -132,6 +152,7 @@ def _notes(result: LinkResult, case: Case) -> list[str]:
     notes = [*case.notes, f"loss die to die at the Nyquist frequency, {case.link.nyquist / GBd:.6g} GHz: {_loss(case.link)}"]
     if result.symbols is not None:
         notes.append(f"{result.symbols.text()}; {result.lock.reason}")
+        notes += _checker_notes(result)
     else:
         notes.append(f"symbol error ratio {result.ser:.3g}, bit error ratio {result.ber:.3g} before FEC")
     shares = ", ".join(f"{cause} {100 * share:.0f} %" for cause, share in point.shares().items())
@@ -149,6 +170,45 @@ def _loss(link: Link) -> str:
         return f"unknown, data end at {min(ends) / GHz:.6g} GHz"
     level = float(np.abs(link.channel.transfer(np.array([link.nyquist])))[0])
     return f"{-db(level):.1f} dB" if level > 0 else "nothing passes"
+
+
+def _checker_notes(result: LinkResult) -> list[str]:
+    found = None if result.detail is None else result.detail.checked
+    if found is None:
+        return []
+    name = result.engine.pattern
+    if not found.aligned:
+        return [f"checker: {name} not aligned, {found.reason}"]
+    return [
+        f"checker: {name} found{' upside down' if found.inverted else ''}, {found.symbol_errors} symbol and {found.bit_errors} "
+        f"bit errors in {found.compared} symbols, {found.realignments} slips"
+    ]
+
+
+def _draw_stages(result: LinkResult, detail: CountDetail, case: Case) -> Figure:
+    """The eyes before and behind the equalisers, of the same symbols."""
+    from serdes import plot
+
+    names = {
+        "sampler": "at the sampler", "equalizer": "behind the feed-forward taps", "slicer": "at the slicer, with feedback"
+    }  # fmt: skip
+    with plot.figure(15.5, 4.6, 1, 3) as (fig, axes):
+        for ax, (stage, name) in zip(axes, names.items(), strict=True):
+            if stage in result.eyes:
+                plot.eye(ax, result.eyes[stage], title=name, seams=stage == "slicer")
+        n = min(result.engine.eye_symbols, detail.trials)
+        fig.suptitle(f"{case.name}: the same {n} symbols at every stage")
+        return fig
+
+
+def _draw_taps(detail: CountDetail, case: Case) -> Figure:
+    """How the receiver converged, and its taps beside those solved for."""
+    from serdes import plot
+
+    with plot.figure(12.5, 4.6, 1, 2) as (fig, (left, right)):
+        plot.convergence(left, detail, case.link.tx.constellation.mean_square, "Convergence")
+        plot.taps(right, detail, "Taps at the end")
+        return fig
 
 
 def _draw(result: LinkResult, case: Case) -> Figure:
