@@ -91,5 +91,21 @@ def test_validation_asks_for_its_data(tmp_path, monkeypatch):
 
 def test_validation_table(channels_dir):
     answer = validate_com.run(channels_dir.parent, chosen=("krfix10", "dj1"))
+    assert len(answer.tables["details"]) == len(answer.tables["com"])
+    assert all(" / " in told["gains_db"] for told in answer.tables["details"])
     assert len(answer.tables["com"]) == 2
     assert all(abs(row["difference_db"]) < 0.02 for row in answer.tables["com"])
+
+
+def test_the_second_table_has_gains_and_the_other_figures_of_merit():
+    def row(**more):
+        return {"channel": "ch", "config": "set", "case": "1", "COM": 5.0, "COM_reference": 5.0, **more}
+
+    both = {"gDC": -6.0, "gDC2": -2.0, "gDC_reference": -5.0, "gDC2_reference": -2.0}
+    module = {"VEC": 11.2204, "VEC_reference": 11.2256, "VEO": 16.4, "VEO_reference": 16.39}
+    told = validate_com._details(row(**both, **module))
+    assert set(told) == set(validate_com.DETAILS)
+    assert told["run"] == "ch, set, 1"
+    assert (told["gains_db"], told["vec_db"], told["veo_mv"]) == ("-6, -2 / -5, -2", "11.220 / 11.226", "16.40 / 16.39")
+    assert told["com_dfe_db"] == ""
+    assert validate_com._details(row(COM_DFE=5.315, COM_DFE_reference=5.33))["com_dfe_db"] == "5.315 / 5.330"

@@ -53,6 +53,7 @@ def validate_com(
         "FOM": "FOM", "FOM_reference": "theirs", "As": "A_s", "As_reference": "theirs", "difference_db": "difference dB",
     }  # fmt: skip
     show(answer.tables["com"], columns, "COM, ours and theirs")
+    show(answer.tables["details"], study.DETAILS, "The same runs: CTLE gains, COM of the DFE, VEC and VEO")
     finish(answer, out)
 
 

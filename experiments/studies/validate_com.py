@@ -40,6 +40,16 @@ CHANNELS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
 """Channels of the reference by name: through, far-end, near-end files."""
 
 
+_PAIRS = {
+    "gains_db": (("gDC", "gDC2"), 0), "com_dfe_db": (("COM_DFE",), 3), "vec_db": (("VEC",), 3), "veo_mv": (("VEO",), 2),
+}  # fmt: skip
+DETAILS = {
+    "run": "channel, configuration, case", "gains_db": "g_DC, g_DC2 dB", "com_dfe_db": "COM of DFE dB", "vec_db": "VEC dB",
+    "veo_mv": "VEO mV",
+}  # fmt: skip
+"""Columns of the second table, each cell ours / theirs."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Reference:
     """A run of another program: its name, channel, configuration, parameter set, case, and what it found (dB, mV)."""
@@ -146,4 +156,13 @@ def run(data: Path | None = None, slow: bool = True, progress: Progress = silent
         "the 802.3dj runs of the script left the receiver filter out of the signal, having drawn no spectra; so do ours",
         "its chip-to-module sheet has no FORCE_TR, so the script leaves the transition time out; the set 802.3ck-c2m has it",
     ]
-    return Answer(question=QUESTION, tables={"com": rows}, figures={}, notes=notes)
+    return Answer(question=QUESTION, tables={"com": rows, "details": [_details(row) for row in rows]}, figures={}, notes=notes)
+
+
+def _details(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run reports beside COM, "ours / theirs", in the columns of `DETAILS`; empty where the reference has no number."""
+    pairs = {}
+    for name, (keys, digits) in _PAIRS.items():
+        both = [[row[key + end] for key in keys if key + end in row] for end in ("", "_reference")]
+        pairs[name] = " / ".join(", ".join(f"{value:.{digits}f}" for value in side) for side in both) if both[0] else ""
+    return {"run": f"{row['channel']}, {row['config']}, {row['case']}", **pairs}
