@@ -23,7 +23,8 @@ from serdes.com_parts import Case
 from serdes.com_sheet import Sheet
 
 TRUNCATION = 1e-3
-"""Impulse responses end after the last sample above this part of their peak."""
+"""Impulse responses end after the last sample above this part of their peak. (93A-23, -24) give the pulse response no end; this
+is that of the task force's script."""
 NOT_PASSIVE = 1.02
 """Largest singular value of S that is still taken for measurement noise."""
 SMALLEST = np.finfo(float).eps

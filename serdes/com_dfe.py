@@ -185,6 +185,8 @@ def figures(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Figure of merit [dB] and sampling index (into the padded pulse), (n_ctle, n_tx), of every setting; 93A.1.6.
 
+    Sampled where h(t_s - T_b) = h(t_s + T_b) - h(t_s) b(1), before the peak (93A-25), with b(1) in its limits: the nearest of
+    the M instants a symbol in the two symbols after the pulse passes 1 % of its peak.
     ``prune``: -inf where an earlier CTLE setting has one that no feedback tap could reach here.
     """
     from dsp import kernels

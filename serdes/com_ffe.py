@@ -128,7 +128,8 @@ def quantiser_noise(b: Bank, c: int, s: int, at: int) -> float:
 def best_entry(b: Bank, prune: bool = True) -> tuple[np.ndarray, float, int]:
     """The entry (CTLE, transmitter setting, sampling index) of least error, its error, and how many were solved.
 
-    ``prune`` False solves every one.
+    Sampling instants are those of ``sample_adjustment`` about the peak of the transmitted pulse, half a symbol either way, and
+    the best by FOM counts (178A.1.8); Annex 93A has a rule instead (93A-25). ``prune`` False solves every one.
     """
     sheet = b.sheet
     errors, peaks = bounds(b)

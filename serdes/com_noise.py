@@ -12,7 +12,7 @@ from serdes.com_dfe import Equalised
 from serdes.com_sheet import Sheet
 
 LARGEST_BIN = 10e-6
-"""Bins of the task force's script [V]: A_s / 1000, at most this."""
+"""Bins [V] of the laws of (93A-39) to (93A-45): A_s / 1000, at most this (93A.1.7); the task force's script takes the same."""
 _DIGITS = 7
 
 

@@ -85,6 +85,30 @@ def test_a_smooth_loss_does_not_deviate_and_a_ripple_does():
     assert com_loss.losses(replace(SHEET, N=0), ComChannel(thru=LINE)).erl_db is None
 
 
+def test_deviation_of_a_ripple_is_its_rms_where_the_weights_are_one():
+    """Far below f_b everything of (93A-57) is 1, and FOM_ILD of a ripple of 0.2 dB is 0.2 / sqrt 2."""
+    sheet = replace(KR, f_min=50e6, f_2=2e9)
+    f = np.arange(1, 401) * 5e6
+    s21 = 10 ** (-(2 + 3e-5 * np.sqrt(f) + 1e-9 * f + 0.2 * np.cos(2 * np.pi * f * 20e-9)) / 20)
+    fitted, deviation = com_loss.insertion_loss_fit(sheet, f, s21 + 0j)
+    assert deviation == pytest.approx(0.2 / np.sqrt(2), rel=0.02)
+    assert fitted == pytest.approx(2 + 3e-5 * np.sqrt(f) + 1e-9 * f, abs=0.03)
+    assert com_loss.insertion_loss_fit(sheet, f, (s21 + 0j) ** 2)[1] == pytest.approx(2 * deviation, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("part", "weight"), [(0.25, 0.8105 * 0.9695 * 1.0), (0.5, 0.4053 * 0.6651 * 0.9625), (0.75, 0.0901 * 0.2818 * 0.5)]
+)
+def test_deviation_at_one_frequency_has_the_weight_of_the_signal_there(part, weight):
+    """1 dB at a single point: sinc^2, transmitter (corner 0.59357 f_b) and receiver (0.75 f_b) filter at ``part`` of f_b, by hand."""
+    sheet = replace(KR, f_min=50e6, f_2=50e9)
+    f = np.arange(1, 1601) * sheet.f_b / 1600
+    loss = np.full(f.size, 6.0)
+    loss[round(1600 * part) - 1] += 1.0
+    _, deviation = com_loss.insertion_loss_fit(sheet, f, 10 ** (-loss / 20) + 0j)
+    assert deviation == pytest.approx(np.sqrt(weight * (f[1] - f[0]) / (50e9 - 50e6)), rel=0.02)
+
+
 def test_crosstalk_noise_adds_in_power_and_scales():
     weak = StandardLine(length=0.1, impedance=100.0, gamma0=40.0, tau=5e-9)
     one = com_loss.integrated_crosstalk_noise(SHEET, ComChannel(thru=LINE, fext=(weak,)))
