@@ -41,6 +41,8 @@ def run(
     check.count("domain study", "gpus", gpus, 2)
     check.count("domain study", "group", group, 2, gpus)
     check.positive("domain study", "exchange", exchange, "bit")
+    if radix is not None:
+        check.count("domain study", "radix", radix, 1)
     found = list(reaches) if reaches is not None else run_all(_reach, copper_links(), progress)
     rows = [_row(f, gpus, group, exchange, parameters, radix) for f in found]
     sweep = _sweep(found, gpus, group, exchange, parameters)
@@ -141,6 +143,8 @@ def _draw(
     parameters: float,
 ) -> Figure:
     """Time of both collectives against domain size, a curve for each lane rate, broken where copper ends."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     from serdes import plot
 
     panels = (
@@ -175,12 +179,21 @@ def _draw(
                             markerfacecolor=full,
                             markersize=7,
                         )
+            chosen = best([r for r in rows if r["cable"] == "passive" and r["hosts"] != "HL-HL"], key)
+            ax.plot(chosen["domain_gpus"], chosen[key], "*", color="gold", markersize=17, markeredgecolor="black", zorder=5)
             ax.set(xscale="log", yscale="log", xlabel="GPUs in a scale-up domain", ylabel=label, title=title)
+            ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            ax.yaxis.set_minor_formatter(NullFormatter())
+            ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes[1].plot([], [], "o", color="0.3", label="ends passive copper (hollow: easy hosts)")
         axes[1].plot([], [], "^", color="0.3", label="ends ACC (redriver estimated)")
         axes[1].plot([], [], "s", color="0.3", label="ends AEC")
+        axes[1].plot(
+            [], [], "*", color="gold", markersize=13, markeredgecolor="black", label="best of passive copper, demanding hosts"
+        )
         handles, labels = axes[1].get_legend_handles_labels()
-        fig.legend(handles, labels, loc="outside lower center", ncols=3)
+        fig.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)
         fig.suptitle(
             f"{gpus:,} GPUs with {LANES_PER_GPU} lanes and one 400G NIC each; reach simulated, times modelled", fontsize=10
         )
