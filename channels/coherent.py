@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import final
 
 import numpy as np
@@ -12,7 +12,7 @@ from channels.amplifier import Edfa, noise_density_of, osnr_of
 from channels.channel import Channel
 from channels.fiber import SingleModeFiber
 from channels.nonlinear import Comb
-from channels.polarization import Polarization
+from channels.polarization import Polarization, turned
 from dsp import check, dispersion, streams
 from dsp.grid import Grid
 from dsp.units import from_db, from_db_power, nm, ps
@@ -57,11 +57,17 @@ class Span:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CoherentState:
-    """Where a coherent channel stands: the running convolution, the noise's stream and its standard deviation."""
+    """Where a coherent channel stands: the running convolution, the noise's stream and its standard deviation.
+
+    ``axis``: that polarisation turns about, None where it is still; ``sample_rate`` [Hz] and ``sent``, samples so far, for it.
+    """
 
     signal: dispersion.OverlapState
     stream: streams.Stream
     noise: float
+    axis: np.ndarray | None
+    sample_rate: float
+    sent: int = 0
 
 
 @final
@@ -182,16 +188,22 @@ class CoherentChannel(Channel):
         matrices = self.polarization.matrices(f, rng) * self.transfer(f) * band_edge(f, grid.sample_rate)
         response = fft.ifft(matrices, axis=-1, workers=1)
         noise = float(np.sqrt(self.noise_psd(np.zeros(1))[0] * grid.sample_rate / 2))
-        return CoherentState(signal=dispersion.overlap_start(response), stream=streams.start(rng), noise=noise)
+        axis = self.polarization.axis(rng) if self.polarization.turning else None
+        return CoherentState(
+            signal=dispersion.overlap_start(response), stream=streams.start(rng), noise=noise, axis=axis,
+            sample_rate=grid.sample_rate,
+        )  # fmt: skip
 
     def transmit(self, x: np.ndarray, state: CoherentState) -> tuple[np.ndarray, CoherentState]:
         """Next block: fields ``x`` (2, n) in, fields of the same shape out; see `Channel.transmit`."""
         y, signal = dispersion.overlap_step(np.asarray(x, complex), state.signal)
-        if not state.noise:
-            return y, CoherentState(signal=signal, stream=state.stream, noise=0.0)
-        white, stream = streams.normal((4, y.shape[-1]), state.stream)
-        y += state.noise * (white[:2] + 1j * white[2:])
-        return y, CoherentState(signal=signal, stream=stream, noise=state.noise)
+        if state.axis is not None:
+            y = turned(y, state.axis, state.sample_rate, state.sent)
+        stream = state.stream
+        if state.noise:
+            white, stream = streams.normal((4, y.shape[-1]), state.stream)
+            y += state.noise * (white[:2] + 1j * white[2:])
+        return y, replace(state, signal=signal, stream=stream, sent=state.sent + x.shape[-1])
 
     def propagate(self, x: np.ndarray, sample_rate: float, rng: np.random.Generator, step_phase: float = 0.02) -> np.ndarray:
         """The whole record ``x`` (2, n) with Kerr effect (`nonlinear.split_step`), taken as periodic; spans one by one.
@@ -212,7 +224,8 @@ class CoherentChannel(Channel):
             x = x + white_field(x.shape[-1], self._own_noise(span), sample_rate, rng)
         late = np.exp(-2j * np.pi * f * self.lead)
         spectrum = np.einsum("ijf,jf->if", self.polarization.matrices(f, rng) * late, fft.fft(x, axis=-1))
-        return fft.ifft(spectrum, axis=-1)
+        y = fft.ifft(spectrum, axis=-1)
+        return turned(y, self.polarization.axis(rng), sample_rate) if self.polarization.turning else y
 
 
 def _linear(span: Span, f: np.ndarray, wavelength: float) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from channels.optical_path import Photodiode
 from channels.vcsel import CHARGE
 from dsp import check
-from dsp.units import from_db, mW
+from dsp.units import from_db, from_db_power, mW
 
 
 @final
@@ -50,7 +50,9 @@ class CoherentFrontEnd:
 
     ``oscillator_power`` [W]: of both polarisations, at the module's hybrid. ``photodiode``: its responsivity includes the
     hybrid's excess loss, its pole is left out. ``noise_density`` [A^2/Hz]: of each amplifier, one-sided. ``imbalance_db``,
-    ``angle_error`` [rad]: of the quadrature against the in-phase output.
+    ``angle_error`` [rad]: of the quadrature against the in-phase output. ``rejection_db``: by which a balanced pair takes away
+    what both photodiodes see (common-mode rejection), None for all of it: the rest is the signal's own power, which the linear
+    face leaves out, and the oscillator's intensity noise ``oscillator_rin_db`` [dB/Hz].
     """
 
     oscillator_power: float = 20 * mW
@@ -58,6 +60,8 @@ class CoherentFrontEnd:
     noise_density: float = 4e-22
     imbalance_db: float = 0.0
     angle_error: float = 0.0
+    rejection_db: float | None = None
+    oscillator_rin_db: float = -150.0
 
     def __post_init__(self) -> None:
         check.between(self, "oscillator_power", self.oscillator_power, 1e-6, 1, "W", hint="is it in watts? 13 dBm is 20e-3")
@@ -65,6 +69,9 @@ class CoherentFrontEnd:
         check.between(self, "noise_density", self.noise_density, 0, 1e-18, "A^2/Hz", hint="20 pA/sqrt(Hz) is 4e-22")
         check.between(self, "imbalance_db", self.imbalance_db, -6, 6, "dB")
         check.between(self, "angle_error", self.angle_error, -0.8, 0.8, "rad", hint="5 degrees are 0.087")
+        if self.rejection_db is not None:
+            check.between(self, "rejection_db", self.rejection_db, 0, 80, "dB")
+        check.between(self, "oscillator_rin_db", self.oscillator_rin_db, -200, -100, "dB/Hz")
 
     @property
     def gain(self) -> float:
@@ -73,9 +80,15 @@ class CoherentFrontEnd:
 
     @property
     def current_noise(self) -> float:
-        """Density of the noise of each of the four currents [A^2/Hz], one-sided: amplifier and shot noise of the oscillator."""
+        """Density of the noise of each of the four currents [A^2/Hz], one-sided: amplifier, shot and intensity noise."""
         shot = CHARGE * self.photodiode.responsivity * self.oscillator_power / 2 if self.photodiode.shot else 0.0
-        return self.noise_density + shot
+        steady = self._common * self.photodiode.responsivity * self.oscillator_power / 4
+        return self.noise_density + shot + float(from_db_power(self.oscillator_rin_db)) * steady**2
+
+    @property
+    def _common(self) -> float:
+        """What is left of the sum of a pair's currents in their difference."""
+        return 0.0 if self.rejection_db is None else float(from_db(-self.rejection_db))
 
     def snr(self, power: float, symbol_rate: float) -> float:
         """SNR (a ratio) in each polarisation of ``power`` [W] received in both, from this noise alone."""
@@ -87,5 +100,8 @@ class CoherentFrontEnd:
         clean = self.gain * x
         turned = clean.imag * np.cos(self.angle_error) + clean.real * np.sin(self.angle_error)
         y = clean.real + 1j * from_db(self.imbalance_db) * turned
+        if self._common:
+            own = self._common * self.photodiode.responsivity * np.abs(x) ** 2 / 2
+            y = y + own + 1j * own
         noise = rng.standard_normal((2, *x.shape)) * np.sqrt(self.current_noise * sample_rate / 2)
         return y + noise[0] + 1j * noise[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import final
 
 import numpy as np
@@ -31,9 +32,10 @@ class Equalized:
 class Butterfly:
     """Adaptive 2x2 equaliser of ``n_taps`` (odd) taps half a symbol apart.
 
-    The first output starts alone by the constant-modulus algorithm over ``start`` symbols with ``start_step``; the second
+    Unless it is given taps to start from, the first output starts alone by the constant-modulus algorithm over ``start`` symbols with ``start_step``; the second
     starts orthogonal to it, which keeps both from the same signal (L. Liu et al., OFC 2009, OMT2); then both on the rings of
-    the constellation with ``step`` (M. J. Ready and R. P. Gooch, ICASSP 1990) over the record, ``passes`` times.
+    the constellation with ``step`` (M. J. Ready and R. P. Gooch, ICASSP 1990) over the record, ``passes`` times. Least squares
+    (`refine`) are solved anew for every ``block`` symbols, which follows a fibre that turns.
     """
 
     n_taps: int = 21
@@ -41,6 +43,7 @@ class Butterfly:
     start_step: float = 1e-3
     step: float = 4e-4
     passes: int = 1
+    block: int = 65536
 
     def __post_init__(self) -> None:
         check.count(self, "n_taps", self.n_taps, 3, 255)
@@ -50,11 +53,13 @@ class Butterfly:
         check.between(self, "start_step", self.start_step, 1e-6, 0.1)
         check.between(self, "step", self.step, 1e-6, 0.1)
         check.count(self, "passes", self.passes, 1, 20)
+        check.count(self, "block", self.block, 1024)
 
-    def equalize(self, x: np.ndarray, constellation: Constellation) -> Equalized:
+    def equalize(self, x: np.ndarray, constellation: Constellation, taps: np.ndarray | None = None) -> Equalized:
         """Adapt to ``x`` (2, 2 n), two samples a symbol, and return n symbols of each output of the last pass.
 
-        ``ValueError``: fewer symbols than 16 times the equaliser's length.
+        ``taps`` (2, 2, n_taps): where to start, in place of the blind start. ``ValueError``: fewer symbols than 8 times the
+        equaliser's length.
         """
         from dsp import kernels
 
@@ -63,40 +68,46 @@ class Butterfly:
             raise ValueError(f"Butterfly needs {8 * self.n_taps} symbols for its {self.n_taps} taps, got {n}")
         rings, modulus = radii(constellation)
         xr, xi = self._padded(x)
-        wr, wi = np.zeros((2, 2, 2, self.n_taps))
-        wr[0, 0, self.n_taps // 2] = wr[1, 1, self.n_taps // 2] = 1.0
         y = np.empty((2, n), complex)
-        first = np.empty((2, min(self.start, n)), complex)
-        kernels.butterfly(xr, xi, wr, wi, modulus, 2 * self.start_step, 1, first)
-        self._make_orthogonal(wr, wi)
-        kernels.butterfly(xr, xi, wr, wi, modulus, self.start_step, 2, first)
+        if taps is None:
+            wr, wi = np.zeros((2, 2, 2, self.n_taps))
+            wr[0, 0, self.n_taps // 2] = wr[1, 1, self.n_taps // 2] = 1.0
+            first = np.empty((2, min(self.start, n)), complex)
+            kernels.butterfly(xr, xi, wr, wi, modulus, 2 * self.start_step, 1, first)
+            self._make_orthogonal(wr, wi)
+            kernels.butterfly(xr, xi, wr, wi, modulus, self.start_step, 2, first)
+        else:
+            wr, wi = taps.real.copy(), taps.imag.copy()
         for _ in range(self.passes):
             kernels.butterfly(xr, xi, wr, wi, rings, self.step, 2, y)
         return Equalized(symbols=y, taps=wr + 1j * wi)
 
     def apply(self, x: np.ndarray, taps: np.ndarray) -> np.ndarray:
         """Symbols (2, n) of ``x`` (2, 2 n) with fixed ``taps`` (2, 2, n_taps)."""
-        from dsp import kernels
+        return _fixed(*self._padded(x), taps, x.shape[-1] // 2)
 
-        xr, xi = self._padded(x)
-        y = np.empty((2, x.shape[-1] // 2), complex)
-        wr, wi = np.ascontiguousarray(taps.real), np.ascontiguousarray(taps.imag)
-        kernels.butterfly(xr, xi, wr, wi, np.ones(1), 0.0, 0, y)
-        return y
+    def refine(self, x: np.ndarray, wanted: np.ndarray, every: int = 8, ridge: float = 1e-6) -> Equalized:
+        """Least mean square error against ``wanted`` (2, n), block by block, from every ``every``-th symbol; the last taps.
 
-    def refine(self, x: np.ndarray, wanted: np.ndarray, every: int = 8) -> Equalized:
-        """Taps of least mean square error against ``wanted`` (2, n), from every ``every``-th symbol, and their output."""
+        ``ridge``: of the power of ``x``, added to every frequency, those of the signal and those without any.
+        """
         from scipy import linalg
 
         from dsp import kernels
 
         xr, xi = self._padded(x)
-        size = 2 * self.n_taps
-        gram, cross = np.zeros((size, size), complex), np.zeros((2, size), complex)
-        kernels.normal_equations(xr, xi, np.asarray(wanted, complex), self.n_taps, every, gram, cross)
-        gram[np.diag_indices(size)] += 1e-6 * np.trace(gram).real / size
-        taps = linalg.solve(gram.T, cross.T, assume_a="pos").T.reshape(2, 2, self.n_taps)
-        return Equalized(symbols=self.apply(x, taps), taps=taps)
+        n, size = wanted.shape[-1], 2 * self.n_taps
+        symbols, taps = np.empty((2, n), complex), np.empty((2, 2, self.n_taps), complex)
+        edges = np.linspace(0, n, -(-n // self.block) + 1).astype(int)
+        for a, b in pairwise(edges):
+            seen = slice(2 * a, 2 * b + self.n_taps - 1)
+            re, im = np.ascontiguousarray(xr[:, seen]), np.ascontiguousarray(xi[:, seen])
+            gram, cross = np.zeros((size, size), complex), np.zeros((2, size), complex)
+            kernels.normal_equations(re, im, np.ascontiguousarray(wanted[:, a:b], complex), self.n_taps, every, gram, cross)
+            gram[np.diag_indices(size)] += ridge * np.trace(gram).real / size
+            taps = linalg.solve(gram.T, cross.T, assume_a="pos").T.reshape(2, 2, self.n_taps)
+            symbols[:, a:b] = _fixed(re, im, taps, b - a)
+        return Equalized(symbols=symbols, taps=taps)
 
     def _padded(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         half = self.n_taps // 2
@@ -108,6 +119,15 @@ class Butterfly:
         """The second output as the lossless partner of the first: (a, b) -> (-conj reversed b, conj reversed a)."""
         wr[1, 0], wi[1, 0] = -wr[0, 1, ::-1], wi[0, 1, ::-1]
         wr[1, 1], wi[1, 1] = wr[0, 0, ::-1], -wi[0, 0, ::-1]
+
+
+def _fixed(re: np.ndarray, im: np.ndarray, taps: np.ndarray, n: int) -> np.ndarray:
+    """The ``n`` symbols of a padded waveform with taps that stay."""
+    from dsp import kernels
+
+    y = np.empty((2, n), complex)
+    kernels.butterfly(re, im, taps.real.copy(), taps.imag.copy(), np.ones(1), 0.0, 0, y)
+    return y
 
 
 def radii(constellation: Constellation) -> tuple[np.ndarray, np.ndarray]:

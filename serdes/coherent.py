@@ -16,7 +16,8 @@ from dsp.carrier import BlindPhaseSearch, Pilots
 from dsp.constellation import Constellation, qam
 from dsp.converter import Converter
 from dsp.tone import ToneTiming
-from dsp.units import mW
+from dsp.training import Training
+from dsp.units import db_power, from_db_power, mW
 from serdes.coherent_metrics import rail, required_snr_db
 from serdes.link import vary
 from serdes.metrics import ErrorCount
@@ -80,7 +81,8 @@ class CoherentReceiver:
 
     ``offset`` [Hz]: of the transmitter's laser from the oscillator's; ``linewidth`` [Hz]: of the latter; ``clock_ppm``: by
     which its sampling is slow. ``converter`` as in the transmitter. ``dispersion_share``: of the channel's dispersion that
-    the fixed equaliser undoes, 1 where it is known exactly; the butterfly gets the rest.
+    the fixed equaliser undoes, 1 where it is known exactly; the butterfly gets the rest. ``training``: known symbols that
+    the butterfly starts from, None for a blind start.
     """
 
     front_end: CoherentFrontEnd = field(default_factory=CoherentFrontEnd)
@@ -93,6 +95,7 @@ class CoherentReceiver:
     butterfly: Butterfly = Butterfly()
     phase: BlindPhaseSearch = BlindPhaseSearch()
     pilots: Pilots = Pilots()
+    training: Training | None = None
 
     def __post_init__(self) -> None:
         check.instance(self, "front_end", self.front_end, CoherentFrontEnd)
@@ -106,6 +109,13 @@ class CoherentReceiver:
         check.instance(self, "butterfly", self.butterfly, Butterfly)
         check.instance(self, "phase", self.phase, BlindPhaseSearch)
         check.instance(self, "pilots", self.pilots, Pilots)
+        if self.training is not None:
+            check.instance(self, "training", self.training, Training)
+
+    def payload(self, n: int) -> np.ndarray:
+        """Which of ``n`` symbols carry data, (n,): neither training nor pilots."""
+        k = np.arange(n)
+        return (k % self.pilots.period != 0) & (k >= (0 if self.training is None else self.training.n_symbols))
 
 
 @final
@@ -183,7 +193,7 @@ class CoherentResult:
     @property
     def margin_db(self) -> float:
         """SNR of the worse polarisation over what the code requires [dB]; nan where the link failed or has no code."""
-        if self.link.fec is None or self.outcome not in ("ok", "errors beyond the code"):
+        if self.link.fec is None or not np.isfinite(min(self.snr_db)):
             return float("nan")
         return min(self.snr_db) - self.link.required_snr_db
 
@@ -207,4 +217,20 @@ def verdict(link: CoherentLink, ber: float) -> tuple[str, str]:
     """Outcome and reason of a link that works so far, by its code's threshold."""
     if link.fec is None or ber <= link.fec.threshold:
         return "ok", ""
-    return "errors beyond the code", f"bit error ratio {ber:.3g} is above the {link.fec.threshold:g} of {link.fec.name}"
+    return starved(link) or (
+        "errors beyond the code", f"bit error ratio {ber:.3g} is above the {link.fec.threshold:g} of {link.fec.name}"
+    )  # fmt: skip
+
+
+def starved(link: CoherentLink) -> tuple[str, str] | None:
+    """Outcome and reason where a line without amplifiers leaves the front end too little light for the code, else None."""
+    spans = link.channel.spans
+    if link.fec is None or not spans or any(span.amplifier is not None for span in spans):
+        return None
+    left = float(db_power(link.rx.front_end.snr(link.tx.power * float(from_db_power(link.channel.net_db)), link.symbol_rate)))
+    if left >= link.required_snr_db:
+        return None
+    return "no amplifier", (
+        f"{-link.channel.net_db:.1f} dB of line without an amplifier leave {left:.1f} dB of SNR at the front end, "
+        f"{link.fec.name} requires {link.required_snr_db:.1f} dB"
+    )  # fmt: skip

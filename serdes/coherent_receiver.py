@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsp import carrier
-from dsp.butterfly import Equalized
+from dsp.butterfly import Butterfly, Equalized
 from dsp.dispersion import DispersionEqualizer
+from dsp.training import Training
 from serdes.coherent import CoherentLink
 from serdes.coherent_metrics import nearest
 
@@ -18,8 +19,9 @@ SHOWN = 4096
 MOST_LIKENESS = 0.5
 LEAST_TONE = 1.5
 LEAST_PILOTS = 8.0
+LEAST_HEADER = 8.0
 MOST_SLIPS = 0.02
-"""Limits: likeness of the two outputs, contrast of the clock tone and of the pilots, slips a pilot."""
+"""Limits: likeness of the two outputs, contrast of the clock tone, of pilots and training, slips a pilot."""
 
 
 class Failure(Exception):  # noqa: N818
@@ -47,8 +49,11 @@ class Received:
     stages: Mapping[str, np.ndarray]
 
 
-def receive(link: CoherentLink, x: np.ndarray, pilots: np.ndarray) -> Received:
-    """Symbols of currents ``x`` (2, 2 n), two samples a symbol, any unit. Raises `Failure` with the stage."""
+def receive(link: CoherentLink, x: np.ndarray, pilots: np.ndarray, header: np.ndarray | None = None) -> Received:
+    """Symbols of currents ``x`` (2, 2 n), two samples a symbol, any unit. Raises `Failure` with the stage.
+
+    ``header`` (2, m): known symbols at the head of the record, where the link has training.
+    """
     rx, constellation, rate = link.rx, link.tx.constellation, link.symbol_rate
     n = x.shape[-1] // 2
     stages: dict[str, np.ndarray] = {}
@@ -72,7 +77,8 @@ def receive(link: CoherentLink, x: np.ndarray, pilots: np.ndarray) -> Received:
         )
     x = _unit(rx.timing.correct(x, timing))
     keep("dispersion, timing", x[:, ::2])
-    equalized = rx.butterfly.equalize(x, constellation)
+    start = None if rx.training is None or header is None else _trained(rx.training, rx.butterfly, x, header, stages)
+    equalized = rx.butterfly.equalize(x, constellation, start)
     if equalized.likeness > MOST_LIKENESS:
         reason = f"both outputs carry the same polarisation (correlation of their taps {equalized.likeness:.2f})"
         raise Failure("butterfly", reason, stages)
@@ -112,6 +118,15 @@ def receive(link: CoherentLink, x: np.ndarray, pilots: np.ndarray) -> Received:
     )
 
 
+def _trained(
+    training: Training, butterfly: Butterfly, x: np.ndarray, header: np.ndarray, stages: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    found = training.locate(x, header)
+    if found.contrast < LEAST_HEADER:
+        raise Failure("training", f"known symbols stand out by {found.contrast:.1f}, less than {LEAST_HEADER:g}", stages)
+    return training.taps(x, header, found, butterfly)
+
+
 def dispersion_equalizer(link: CoherentLink) -> DispersionEqualizer:
     """The fixed equaliser of the link's dispersion, or of the share of it that the receiver is told."""
     beta2, beta3 = link.channel.betas
@@ -120,9 +135,13 @@ def dispersion_equalizer(link: CoherentLink) -> DispersionEqualizer:
 
 
 def shortest(link: CoherentLink) -> int:
-    """Symbols that the receiver needs: for timing, for the start of the butterfly, four times the dispersion equaliser."""
+    """Symbols that the receiver needs: for timing, for the butterfly's start, for dispersion.
+
+    The last are four times its equaliser and twice the delay of the line, in which the record holds no signal.
+    """
     equalizer = dispersion_equalizer(link).n_taps(link.symbol_rate, 2 * link.symbol_rate)
-    return max(2 * link.rx.timing.block, 4096, 4 * equalizer // 2, 64 * link.rx.butterfly.n_taps)
+    late = int(2 * link.channel.lead * link.symbol_rate)
+    return max(2 * link.rx.timing.block, 4096, 4 * equalizer // 2 + late, 64 * link.rx.butterfly.n_taps)
 
 
 def _derotated(link: CoherentLink, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from dsp.dispersion import root_raised_cosine
 from dsp.grid import Grid
 from dsp.tone import resampled
 from dsp.units import db_power, from_db_power
-from serdes.coherent import CREST, CoherentLink, CoherentResult, verdict
+from serdes.coherent import CREST, CoherentLink, CoherentResult, starved, verdict
 from serdes.coherent_metrics import mutual_information, nearest, rail
 from serdes.coherent_receiver import Failure, Received, receive
 from serdes.metrics import ErrorCount
@@ -26,7 +26,7 @@ EDGE = 128
 
 @dataclass(frozen=True, kw_only=True)
 class CoherentTimeDomain:
-    """Sends ``n_symbols`` in each polarisation, receives them without knowing more than the pilots, and counts bit errors.
+    """Sends ``n_symbols`` in each polarisation, receives them without knowing more than pilots and training, and counts bit errors.
 
     ``kerr``: "gaussian" adds the nonlinear interference of the closed form as noise, "split step" solves the Manakov equation
     over the record with ``step_phase`` [rad] a step, "none" leaves it out. ``samples_per_symbol``: 2, which the receiver
@@ -49,11 +49,18 @@ class CoherentTimeDomain:
         points = link.tx.constellation.array / np.sqrt(link.tx.constellation.mean_square)
         coded = _coded(indices, link) if link.differential else indices
         sent = link.rx.pilots.insert(points[coded], pilots)
+        header = None
+        if link.rx.training is not None:
+            # The corners of the constellation: the phase search takes them for what they are.
+            header = np.max(np.abs(points)) * link.rx.training.draw(rng)[:, : self.n_symbols]
+            sent[:, : header.shape[-1]] = header
+            pilots[:, : -(-header.shape[-1] // link.rx.pilots.period)] = header[:, :: link.rx.pilots.period]
         currents = self._to_currents(link, sent, rng)
         try:
-            got = receive(link, currents, pilots)
+            got = receive(link, currents, pilots, header)
         except Failure as failure:
-            return CoherentResult(link=link, engine=self, outcome=failure.stage, reason=failure.reason, stages=failure.stages)
+            outcome, reason = starved(link) or (failure.stage, failure.reason)
+            return CoherentResult(link=link, engine=self, outcome=outcome, reason=reason, stages=failure.stages)
         return self._count(link, got, sent, indices)
 
     def _to_currents(self, link: CoherentLink, sent: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -82,14 +89,14 @@ class CoherentTimeDomain:
         return _convert(y, link.rx.converter, rng)
 
     def _count(self, link: CoherentLink, got: Received, sent: np.ndarray, indices: np.ndarray) -> CoherentResult:
-        constellation, period = link.tx.constellation, link.rx.pilots.period
+        constellation, payload = link.tx.constellation, link.rx.payload(sent.shape[-1])
         one, n = rail(constellation), sent.shape[-1]
         scale = np.sqrt(constellation.mean_square)
         errors, trials, snrs, information = 0, 0, [0.0, 0.0], [0.0, 0.0]
         labelled = changes.differential(constellation) if link.differential else constellation
         for symbols, turns, source, delay in zip(got.symbols, got.turns, got.sources, got.delays, strict=True):
             k = np.arange(max(0, -delay) + EDGE, min(n, n - delay) - EDGE)
-            k = k[k % period != 0]
+            k = k[payload[k]]
             values, true = symbols[k + delay], sent[source, k]
             gain = np.vdot(true, values) / np.vdot(true, true)
             values = values / gain
@@ -128,7 +135,7 @@ def shaped(symbols: np.ndarray, symbol_rate: float, roll_off: float) -> np.ndarr
 
 def _coded(indices: np.ndarray, link: CoherentLink) -> np.ndarray:
     """Changes of quadrant made quadrants, from one payload symbol to the next; pilots stand apart."""
-    payload = np.arange(indices.shape[-1]) % link.rx.pilots.period != 0
+    payload = link.rx.payload(indices.shape[-1])
     coded = indices.copy()
     coded[:, payload] = changes.encode(indices[:, payload], link.tx.constellation)
     return coded

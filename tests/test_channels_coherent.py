@@ -10,7 +10,7 @@ from channels.amplifier import Edfa, combined_db, noise_density_of, osnr_from_sn
 from channels.coherent import CoherentChannel, Span, band_edge, load_noise
 from channels.fiber import SingleModeFiber
 from channels.nonlinear import Comb, kerr_coefficient, nonlinear_noise, split_step, wavelength_of
-from channels.polarization import Polarization, group_delay, rotation
+from channels.polarization import Polarization, group_delay, rotation, turned
 from dsp.dispersion import root_raised_cosine
 from dsp.grid import Grid
 from dsp.units import GBd, GHz, THz, db_power, from_db, from_db_power, km, mW, ps, um
@@ -197,10 +197,26 @@ def test_polarisation_dependent_loss_keeps_the_power():
     assert u @ u.conj().T == pytest.approx(np.eye(2))
 
 
-def test_same_output_in_any_blocks():
+def test_a_turning_fibre_goes_round_at_its_speed():
+    """A state comes back after 2 pi of the sphere, which is half a turn of the field; nothing is lost on the way."""
+    rng = np.random.default_rng(11)
+    axis = Polarization(turning=2 * np.pi * 1e6).axis(rng)
+    x = rng.standard_normal((2, 1)) + 1j * rng.standard_normal((2, 1))
+    x = np.repeat(x, 1001, axis=1)
+    y = turned(x, axis, 1e9)
+    assert np.sum(np.abs(y) ** 2, axis=0) == pytest.approx(np.sum(np.abs(x) ** 2, axis=0))
+    stokes = np.array([2 * np.real(y[0] * np.conj(y[1])), 2 * np.imag(y[0] * np.conj(y[1])), abs(y[0]) ** 2 - abs(y[1]) ** 2])
+    assert stokes[:, 1000] == pytest.approx(stokes[:, 0])
+    assert y[:, 1000] == pytest.approx(-y[:, 0])
+    assert np.linalg.norm(stokes[:, 500] - stokes[:, 0]) > 0.1
+    assert turned(x[:, :400], axis, 1e9, first=600) == pytest.approx(y[:, 600:1000])
+
+
+@pytest.mark.parametrize("turning", [0.0, 1e9])
+def test_same_output_in_any_blocks(turning):
     line = CoherentChannel(
         spans=(Span(fiber=fiber(20 * km), amplifier=Edfa()),),
-        polarization=Polarization(dgd=5 * ps, plates=3),
+        polarization=Polarization(dgd=5 * ps, plates=3, turning=turning),
         wavelength=CENTRE,
     )
     grid = Grid(symbol_rate=RATE, samples_per_symbol=2, n_symbols=512)
@@ -263,6 +279,7 @@ SPAN = Span(fiber=fiber(1 * km))
         (Polarization(), "dgd", 10.0),
         (Polarization(), "plates", 0),
         (Polarization(), "loss_db", -1.0),
+        (Polarization(), "turning", -1.0),
         (SPAN, "fiber", None),
         (SPAN, "amplifier", 5.0),
         (SPAN, "connector_loss_db", -1.0),

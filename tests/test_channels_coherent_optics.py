@@ -63,6 +63,16 @@ def test_hybrid_error_mixes_the_quadratures():
     assert y[0].real == pytest.approx([1, 0])
 
 
+def test_what_a_pair_does_not_reject():
+    """Both photodiodes see half of the power; 20 dB of rejection leave a tenth of their sum in the difference."""
+    quiet = {"noise_density": 0.0, "photodiode": Photodiode(responsivity=0.7, shot=False), "oscillator_rin_db": -200.0}
+    x = np.array([[0.01, 0.02j], [0.03, 0.0]])
+    clean, left = (CoherentFrontEnd(rejection_db=db, **quiet).detect(x, 60e9, np.random.default_rng(4)) for db in (None, 20.0))
+    assert left - clean == pytest.approx(0.1 * 0.7 * np.abs(x) ** 2 / 2 * (1 + 1j), abs=3e-8)
+    noisy = CoherentFrontEnd(rejection_db=20.0, oscillator_rin_db=-140.0)
+    assert noisy.current_noise - CoherentFrontEnd().current_noise == pytest.approx(1e-14 * (0.1 * 0.7 * 20e-3 / 4) ** 2)
+
+
 @pytest.mark.parametrize(
     ("cls", "field", "bad"),
     [
@@ -75,6 +85,8 @@ def test_hybrid_error_mixes_the_quadratures():
         (CoherentFrontEnd, "noise_density", 20e-12),
         (CoherentFrontEnd, "imbalance_db", 10.0),
         (CoherentFrontEnd, "angle_error", 5.0),
+        (CoherentFrontEnd, "rejection_db", -1.0),
+        (CoherentFrontEnd, "oscillator_rin_db", -20.0),
     ],
 )
 def test_bad_values_are_named(cls, field, bad):

@@ -11,6 +11,7 @@ from channels.fiber import SingleModeFiber
 from channels.polarization import Polarization
 from dsp.constellation import pam
 from dsp.converter import Converter
+from dsp.training import Training
 from dsp.units import GBd, GHz, kHz, km, ps
 from serdes.coherent import CoherentLink, CoherentReceiver, CoherentTransmitter, SoftFec
 from serdes.coherent_statistical import CoherentStatistical, best_launch, coherent_reach, loaded, required_osnr_db
@@ -40,6 +41,32 @@ def test_blind_start_with_everything(seed):
     assert got.offset == pytest.approx(hard["rx.offset"], abs=20e6)
     assert got.clock_ppm == pytest.approx(20, abs=1)
     assert min(got.snr_db) == pytest.approx(15.2, abs=0.3)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_known_symbols_start_the_equaliser_and_are_not_counted(seed):
+    hard = {"rx.offset": -1.8 * GHz, "rx.linewidth": 500 * kHz, "channel.polarization.dgd": 10 * ps, "rx.training": Training()}
+    got = SHORT.run(link(80 * km, **hard), np.random.default_rng(seed))
+    assert (got.outcome, got.slips) == ("ok", 0)
+    assert min(got.snr_db) == pytest.approx(15.0, abs=0.3)
+    payload = got.link.rx.payload(SHORT.n_symbols)
+    assert payload.sum() == (SHORT.n_symbols - 1024) * 31 // 32
+    assert got.bits.trials < 2 * 4 * payload.sum()
+
+
+def test_a_fibre_that_turns_is_followed():
+    """400ZR bears 50 krad/s for 0.3 dB; twenty times that is followed with shorter blocks."""
+    engine = CoherentTimeDomain(n_symbols=131_072)
+    still, slow = (
+        engine.run(link(80 * km, **{"channel.polarization.turning": speed}), np.random.default_rng(1)) for speed in (0.0, 50e3)
+    )
+    assert min(slow.snr_db) > min(still.snr_db) - 0.3
+    fast = {"channel.polarization.turning": 1e6}
+    lost, kept = (
+        engine.run(link(80 * km, **fast, **{"rx.butterfly.block": block}), np.random.default_rng(1)) for block in (65_536, 8192)
+    )
+    assert min(kept.snr_db) > min(still.snr_db) - 0.3
+    assert min(lost.snr_db) < min(still.snr_db) - 1
 
 
 @pytest.mark.parametrize("length", [0.0, 80 * km, 120 * km])
@@ -94,6 +121,7 @@ def test_more_noise_than_the_code_bears_is_an_outcome():
         (link(120 * km), CoherentTimeDomain(n_symbols=4096), "ok"),
         (link(80 * km, **{"rx.dispersion_share": 0.0}), SHORT, "timing"),
         (link(0.0, 3.0), SHORT, "pilots"),
+        (link(0.0, 3.0, **{"rx.training": Training(n_symbols=256), "rx.timing.block": 4096}), SHORT, "training"),
         (link(0.0, 26.0, **{"rx.linewidth": 5e7, "tx.linewidth": 1e8}), SHORT, "phase"),
     ],
 )
@@ -102,6 +130,24 @@ def test_the_stage_that_failed_is_named(made, engine, outcome):
     assert got.outcome == outcome
     assert bool(got.reason) == (outcome != "ok")
     assert np.isnan(got.margin_db) == (outcome != "ok")
+
+
+def test_a_line_without_amplifiers_that_needs_one_is_named():
+    bare = CoherentChannel(spans=(Span(fiber=SingleModeFiber(length=150 * km)),))
+    made = CoherentLink(symbol_rate=RATE, channel=bare, fec=CODE).vary({"tx.power": 1e-4})
+    for got in (CoherentStatistical().run(made), SHORT.run(made, np.random.default_rng(10))):
+        assert got.outcome == "no amplifier"
+        assert "30.0 dB" in got.reason
+    near = CoherentStatistical().run(made.vary({"channel.spans.0.fiber.length": 80 * km}))
+    assert near.outcome == "ok"
+    assert CoherentStatistical().run(made.vary({"channel.spans.0.amplifier": Edfa()})).outcome != "no amplifier"
+
+
+def test_long_lines_need_long_records():
+    made = link(0.0, 24.0).vary({"channel.spans": 15 * link(80 * km, 22.0).channel.spans})
+    got = CoherentTimeDomain(n_symbols=8192).run(made, np.random.default_rng(12))
+    assert got.outcome == "record too short"
+    assert "8192" in got.reason
 
 
 def test_record_and_stages():
@@ -199,7 +245,7 @@ TX, RX, LINK = CoherentTransmitter(), CoherentReceiver(), CoherentLink(symbol_ra
         (TX, "power", 13.0), (TX, "constellation", 16), (TX, "roll_off", 2.0), (TX, "linewidth", -1.0), (TX, "modulator", None),
         (TX, "converter", 8), (RX, "front_end", None), (RX, "offset", 1e12), (RX, "linewidth", -1.0), (RX, "clock_ppm", 1e4),
         (RX, "converter", 8), (RX, "dispersion_share", -1.0), (RX, "timing", None), (RX, "butterfly", None), (RX, "phase", None),
-        (RX, "pilots", 32), (LINK, "symbol_rate", 60.0), (LINK, "tx", None), (LINK, "channel", None), (LINK, "rx", None),
+        (RX, "pilots", 32), (RX, "training", 1024), (LINK, "symbol_rate", 60.0), (LINK, "tx", None), (LINK, "channel", None), (LINK, "rx", None),
         (LINK, "osnr_db", 1e3), (LINK, "implementation_snr_db", 1e3), (LINK, "fec", "CFEC"), (LINK, "differential", 1), (SHORT, "n_symbols", 10),
         (SHORT, "kerr", "gn"), (SHORT, "step_phase", 5.0),
     ],
