@@ -117,7 +117,7 @@ class Converter:
             return float(q_inv(self.clip_probability / 2)) * float(np.sqrt(signal.variance + signal.mean**2))
         quantile = signal.quantile if exact else signal.quantile_saddle
         upper = quantile(self.clip_probability / 2)
-        if np.array_equal(np.sort(signal.levels), -np.sort(signal.levels)[::-1]):
+        if signal.symmetric:
             return upper
         return max(upper, -quantile(1 - self.clip_probability / 2))
 

@@ -78,7 +78,14 @@ class Interference:
     @cached_property
     def variance(self) -> float:
         """Variance of X [V^2]."""
-        return float(np.sum(self.cursors**2) * np.var(self.levels) + self.sigma**2)
+        about = self.levels - self.levels.sum() / self.levels.size
+        return float((self.cursors @ self.cursors) * (about @ about) / about.size + self.sigma**2)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether X and -X have one law whatever the cursors: every level has its negative."""
+        levels = sorted(self.levels.tolist())
+        return levels == [-x for x in reversed(levels)]
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -315,7 +322,7 @@ def pam_error_ratios(
     offset = thresholds[None, :] - centres[:, None]
     above = np.arange(n - 1) >= np.arange(n)[:, None]  # thresholds above the sent level: upper tails; below it: lower tails
     beyond = np.empty(offset.shape)
-    if np.array_equal(interference.levels, -interference.levels[::-1]):
+    if interference.symmetric:
         # Symmetric: both tails are one function, and evenly spaced levels ask for it at few places.
         distance_out = np.where(above, offset, -offset)
         places, which = np.unique(np.round(distance_out / main, 13), return_inverse=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dsp import check
+from dsp.noise import autocorrelation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,20 +139,17 @@ class Mmse:
         """
         if self.tap_limit is not None or self.n_feedback > 1:
             return np.array([self.solve(*row, mean_square)[1] for row in zip(h, main, noise, strict=True)])
-        n, q = self.n_taps, self.n_feedback
-        lags = np.fft.irfft(np.abs(np.fft.rfft(h, axis=1)) ** 2, h.shape[1], axis=1)[:, :n] + noise[:, :n] / mean_square
+        from dsp import kernels
+
+        lags = autocorrelation(h)[:, : self.n_taps] + noise[:, : self.n_taps] / mean_square
         lags[lags[:, 0] == 0, 0] = 1
         lags[:, 0] *= 1 + 1e-13
-        reach = main[:, None, None] + self.n_precursors - np.arange(n)[:, None] + np.arange(1 + q)
-        columns = np.take_along_axis(h[:, :, None], reach.reshape(len(h), -1, 1) % h.shape[1], axis=1).reshape(reach.shape)
-        alive = np.any(columns[:, :, 0] != 0, axis=1)
-        apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
-        gram = columns.transpose(0, 2, 1) @ np.linalg.solve(lags[:, apart], columns)
-        g0 = np.where(alive, gram[:, 0, 0], 1.0)
-        if q == 0:
+        g0, g, gb = kernels.phase_grams(h, main, lags, self.n_precursors).T
+        alive = g0 > 0
+        g0 = np.where(alive, g0, 1.0)
+        if self.n_feedback == 0:
             return mean_square * np.where(alive, np.maximum(1 / g0 - 1, 0), np.inf)
         # One feedback tap: the error is a parabola in it, so the limit nearest its minimum is the constrained minimum.
-        g, gb = gram[:, 0, 1], gram[:, 1, 1]
         b = np.clip((g / g0) / (1 - gb + g**2 / g0), *self.feedback_limits)
         error = (1 - g * b) ** 2 / g0 + b**2 * (1 - gb) - 1
         return mean_square * np.where(alive, np.maximum(error, 0), np.inf)

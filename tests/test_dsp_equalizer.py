@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.linalg import toeplitz
 from scipy.optimize import lsq_linear
 
+from dsp import kernels
 from dsp.equalizer import (
     FixedTaps,
     Mmse,
@@ -17,6 +18,7 @@ from dsp.equalizer import (
     transfer,
     zero_forcing,
 )
+from dsp.noise import autocorrelation
 
 PAM4_POWER = 5 / 9
 QUIET = np.zeros(1)
@@ -298,6 +300,18 @@ def test_errors_of_many_phases_are_those_of_each(n_feedback, tap_limit, limits):
     assert quiet == pytest.approx([equalizer.solve(a, int(b), QUIET, PAM4_POWER)[1] for a, b in zip(h, main, strict=True)])
     fixed = FixedTaps(feed_forward=(-0.1, 1.0), n_precursors=1)
     assert fixed.errors(h, main, noise, PAM4_POWER)[3] == fixed.solve(h[3], int(main[3]), noise[3], PAM4_POWER)[1]
+
+
+def test_the_loop_over_phases_is_plain_python_compiled_and_gives_a_dense_solution():
+    rng = np.random.default_rng(5)
+    h, main, n, before = rng.standard_normal((3, 32)), np.array([4, 31, 0]), 7, 2
+    lags = autocorrelation(h)[:, :n] + 0.1 * np.eye(1, n)
+    found = kernels.phase_grams(h, main, lags, before)
+    np.testing.assert_allclose(found, kernels.phase_grams.py_func(h, main, lags, before), rtol=1e-12)
+    for p in range(3):
+        columns = np.array([np.roll(h[p], -(main[p] + k + before))[-np.arange(n)] for k in (0, 1)])
+        (g0, g1), (_, gb) = columns @ np.linalg.solve(toeplitz(lags[p]), columns.T)
+        np.testing.assert_allclose(found[p], (g0, g1, gb), rtol=1e-9)
 
 
 def test_a_perfect_pulse_without_noise():

@@ -44,6 +44,9 @@ from dsp.kernels.distribution import (
     mills_ratio,
     saddle_quantile,
 )
+from dsp.kernels.equalizer import (
+    phase_grams,
+)
 from dsp.kernels.optics import (
     rate_equations,
     threshold_gradient,
@@ -96,6 +99,7 @@ __all__ = [
     "log_tails",
     "mills_ratio",
     "normal_equations",
+    "phase_grams",
     "rate_equations",
     "receive",
     "reed_solomon_correct",
