@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def margins(shown: Sequence[Mapping[str, Any]], lengths: Sequence[float], need: str, margin_db: float) -> Figure:
-    """Margin against length: on the axis of all tiers, and close by."""
+def margins(solved: Sequence[Mapping[str, Any]], lengths: Sequence[float], need: str, margin_db: float) -> Figure:
+    """Margin against length: on the axis of all tiers, and close by, there with bands over all gauges and hosts of a rate."""
     from serdes import plot
 
+    gauges = sorted({r["task"].gauge for r in solved})
+    shown = [r for r in solved if r["task"].gauge == gauges[0]]
+    rates = list(dict.fromkeys(r["task"].rate for r in solved))
     with plot.figure(14, 5.6, 1, 2, width_ratios=(1.15, 1), sharey=True) as (fig, (left, right)):
         shades = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7")
         for tier, shade in zip(TIERS, shades, strict=True):
@@ -26,25 +29,30 @@ def margins(shown: Sequence[Mapping[str, Any]], lengths: Sequence[float], need: 
             centre = float(np.sqrt(tier.distance[0] * end))
             label = f"{tier.name}\n{_short(tier.bandwidth_label)}" + ("\n(quoted)" if tier.basis == "quoted" else "")
             left.text(centre, 0.985, label, transform=left.get_xaxis_transform(), ha="center", va="top", fontsize=8)
-        for k, r in enumerate(shown):
-            rate = f"{r['row']['symbol_rate_gbd']:.9g} GBd"
-            for ax in (left, right):
-                ax.plot(
-                    lengths, np.maximum(r["margins"], -16), color=plot.COLOURS[k % 8], linestyle=plot.STYLES[k % 6],
-                    label=f"{r['task'].label}, {rate}: {r['row']['reach_m']:.2f} m",
-                )  # fmt: skip
+        for k, rate in enumerate(rates):
+            every = [np.maximum(r["margins"], -16) for r in solved if r["task"].rate == rate]
+            if len(every) > 1:
+                right.fill_between(lengths, np.min(every, 0), np.max(every, 0), color=plot.COLOURS[k], alpha=0.15, linewidth=0)
+            for i, r in enumerate(r for r in shown if r["task"].rate == rate):
+                symbols = f"{r['row']['symbol_rate_gbd']:.9g} GBd"
+                for ax in (left, right):
+                    ax.plot(
+                        lengths, np.maximum(r["margins"], -16), color=plot.COLOURS[k % 8], linestyle=plot.STYLES[i % 6],
+                        marker=plot.MARKERS[k % 6], markersize=3,
+                        label=f"{r['task'].label}, {symbols}: {r['row']['reach_m']:.2f} m",
+                    )  # fmt: skip
         for ax in (left, right):
             ax.axhline(margin_db, color="0.25", linewidth=1)
             ax.set(xlabel="distance [m]")
         left.text(1.2e-3, margin_db + 0.25, need, fontsize=8, color="0.25")
         left.set_xscale("log")
-        gauge = shown[0]["task"].gauge
         left.set(
             xlim=(1e-3, 2e5), ylim=(-12, 14), ylabel="slicer SNR beyond the need of the error ratio [dB]",
-            title=f"Passive twinax, {gauge} AWG, against the tiers of a cluster",
+            title=f"Passive twinax, {gauges[0]} AWG, against the tiers of a cluster",
         )  # fmt: skip
-        right.set(xlim=(0, 9), title="The same close by")
-        right.legend(loc="upper right", title="lane rate, hosts: reach")
+        spread = [f"{gauges[0]} to {gauges[-1]} AWG"] * (len(gauges) > 1) + ["all hosts"] * (len(shown) > len(rates))
+        right.set(xlim=(0, 9), title="Close by" + (f"; bands: {', '.join(spread)}" if spread else ""))
+        right.legend(loc="upper right", title=f"lane rate, hosts: reach with {gauges[0]} AWG")
         return fig
 
 

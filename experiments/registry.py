@@ -8,7 +8,26 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dsp import check
-from experiments.studies import allreduce, domain, path, reach, sensitivity, tiers, validate_tiers, why
+from experiments import report_cases
+from experiments.studies import (
+    allreduce,
+    channel,
+    com,
+    crossover,
+    dci,
+    domain,
+    eye,
+    jtol,
+    optics,
+    path,
+    reach,
+    sensitivity,
+    tdecq,
+    tiers,
+    validate_all,
+    validate_tiers,
+    why,
+)  # fmt: skip
 from experiments.study import Answer, Progress
 from serdes.link import suggestion
 
@@ -104,7 +123,44 @@ def _sensitivity(answer: Answer) -> str:
     return "What moves the reach most, in this order: " + "; ".join(parts) + "."
 
 
+def _eye(answer: Answer) -> str:
+    result, rows = answer.tables["result"][0], answer.tables["eye"]
+    if not rows:
+        return f"It is closed: {result['reason']}."
+    worst = min(rows, key=lambda r: r["height"])
+    return (
+        f"Open: at {result['channel']} the {worst['eye']} eye is the smallest, {worst['height']:.3f} of the outer level high and "
+        f"{worst['width_ui']:.2f} UI wide; slicer SNR {result['snr_db']:.1f} dB, symbol error ratio {result['ser']:.1e}."
+    )
+
+
+def _channel(answer: Answer) -> str:
+    parts = [
+        f"{r['name']}: {r['loss_at_nyquist_db']:.1f} dB at {r['symbol_rate_gbd'] / 2:.1f} GHz, {r['delay_ns']:.2f} ns, "
+        f"{r['impedance_left_ohm']:.0f} ohm, {r['findings'] or 'no'} findings"
+        for r in answer.tables["files"]
+    ]
+    return "; ".join(parts) + "."
+
+
+def _tdecq(answer: Answer) -> str:
+    r = answer.tables["tdecq"][0]
+    return (
+        f"TDECQ {r['tdecq_db']:.2f} dB at an OMA of {r['oma_dbm']:.2f} dBm and {r['extinction_db']:.1f} dB of extinction: "
+        + (f"{r['interface']} {r['verdict']}.")
+    )
+
+
+def _crossover(answer: Answer) -> str:
+    rows, parts = answer.tables["least_energy"], []
+    for rate in dict.fromkeys(r["rate"] for r in rows):
+        chain = dict.fromkeys(str(r["technology"]) for r in rows if r["rate"] == rate and r["technology"] != "none")
+        parts.append(f"{rate}: {', then '.join(chain)}")
+    return "Of least energy where it closes, from near to far: " + "; ".join(parts) + "."
+
+
 _802_3 = "IEEE 802.3-2022 Annexes 93A and 162; P802.3dj Annex 178A (operating margin, reference receivers)"
+_FILES = "the report writes the file it is about into its folder"
 STUDIES = (
     Study(
         name="reach", question=reach.QUESTION, run=reach.run, command="serdes reach", sentence=_reach,
@@ -127,9 +183,63 @@ STUDIES = (
         references=(_802_3,),
     ),
     Study(
+        name="eye", question=eye.QUESTION, run=report_cases.eye, command="serdes eye out/report/eye/link.toml", sentence=_eye,
+        method="The exact distribution of symbols times cursors, crosstalk, jitter and noise at every phase of a unit interval, "
+        "by characteristic functions; the openings are those at the error ratio the standard asks of the detector.",
+        references=(_802_3, "B. K. Casper et al., An accurate and efficient analysis method, Symp. VLSI Circuits, 2002"),
+    ),
+    Study(
+        name="channel", question=channel.QUESTION, run=report_cases.channel, sentence=_channel,
+        command="serdes channel out/report/channel/cable.s4p",
+        method=f"Ports told from the data, passivity, reciprocity and causality checked, losses and mode conversion read off, "
+        f"impedance by the step response: {_FILES}, a simulated pair with 3 ps of skew.",
+        references=("Touchstone File Format Specification 2.1, IBIS Open Forum, 2024", "IEEE 370-2020"),
+    ),
+    Study(
+        name="com", question=com.QUESTION, run=report_cases.com, quick={"cases": ("1",)},
+        command="serdes com out/report/com/cable.s4p --standard 802.3ck-cr",
+        method=f"Annex 93A from the same parts as the links of the other studies, every equaliser setting of the standard "
+        f"searched: {_FILES}, the same cable, without crosstalk.",
+        references=(_802_3,),
+    ),
+    Study(
+        name="jtol", question=jtol.QUESTION, run=report_cases.jtol, command="serdes jtol", sentence=note_with("tolera"),
+        quick={"frequencies": (4e6,)},
+        method="Errors counted symbol by symbol with the clock loop closed, the amplitude of the sinusoid halved in on; beside "
+        "it the mask of the standard and what the linear loop predicts.",
+        references=("IEEE 802.3 receiver jitter tolerance (120D, 162); the mask is recalled, not read there",),
+    ),
+    Study(
+        name="tdecq", question=tdecq.QUESTION, run=report_cases.tdecq, sentence=_tdecq,
+        command="serdes tdecq out/report/tdecq/capture.csv --samples-per-ui 4 --baud 53.125 --interface 400G-DR4",
+        method=f"The reference equaliser's taps and phase that need the least noise margin, by histograms left and right of the "
+        f"centre: {_FILES}, PRBS13Q behind a 28 GHz Bessel-Thomson filter.",
+        references=("IEEE 802.3-2022 121.8.5 (TDECQ)",),
+    ),
+    Study(
+        name="optics", question=optics.QUESTION, run=optics.run, command="serdes optics", quick={"rates": ("112G",)},
+        method="Host copper, driver, modulator, fibre, photodiode and host copper as one link, retimed at both ends, at one, or "
+        "nowhere; margin in optical power until the detector's error ratio is met.",
+        references=("IEEE 802.3-2022 clauses 124 and 140; OIF-CEI-112G-LINEAR",),
+    ),
+    Study(
+        name="crossover", question=crossover.QUESTION, run=crossover.run, command="serdes crossover", sentence=_crossover,
+        quick={"rates": ("112G",)},
+        method="Every technology is simulated at every distance with the same pass criterion; among those that close, the one "
+        "of least energy takes the distance.",
+        references=("Sources of energy and latency stand in the table.",),
+    ),
+    Study(
+        name="dci", question=dci.QUESTION, run=dci.run, command="serdes dci", quick={"names": ("400ZR",)},
+        method="Intensity modulation with direct detection by the optical links of the study above at growing length; coherent "
+        "modules by the Gaussian noise model of fibre and amplifiers; one signal run through the receiver's stages.",
+        references=("P. Poggiolini et al., The GN-model of fiber non-linear propagation, J. Lightwave Technol. 32, 2014",
+                    "OIF-400ZR-02.0; OpenZR+ MSA 3.0"),
+    ),
+    Study(
         name="tiers", question=tiers.QUESTION, run=tiers.run, command="serdes tiers",
         sentence=note_with("passive copper ends"),
-        method="Copper distances from the reach study, on-package wires from their circuit, optical ones as quoted; energy of "
+        method="Distances of copper, optics and coherent light from their links, on-package wires from their circuit; energy of "
         "both ends over the rate of a lane.",
         references=("Sources of each row stand in the table.",),
     ),
@@ -154,6 +264,12 @@ STUDIES = (
     Study(
         name="validate-tiers", question=validate_tiers.QUESTION, run=validate_tiers.run, command="serdes validate tiers",
         method="Published measurements of collectives and training steps beside the model, nothing fitted to them unless said.",
+        references=("Sources of each row stand in the table.",),
+    ),
+    Study(
+        name="validate-all", question=validate_all.QUESTION, run=validate_all.run, command="serdes validate all",
+        quick={"only": ("cluster",)},
+        method="Each number beside the reference it is held to, with what is allowed and the test that guards it.",
         references=("Sources of each row stand in the table.",),
     ),
 )  # fmt: skip

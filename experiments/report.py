@@ -9,17 +9,12 @@ import math
 import time
 import traceback
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from experiments.registry import Study
 from experiments.study import Answer, Progress, Row, silent
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LARGEST_SVG = 400_000
 """Bytes of a drawing beyond which it is shown as PNG: densities and clouds of points."""
@@ -43,10 +38,8 @@ def write(folder: Path, chosen: Sequence[Study], quick: bool = False, progress: 
         start = time.perf_counter()
         try:
             answer = study.answer(quick, silent)
-            drawn = {name: draw() for name, draw in answer.figures.items()}  # once, for the page and the files
-            answer = replace(answer, figures={name: partial(_same, fig) for name, fig in drawn.items()})
             answer.write(folder / study.name)
-            sections.append(section(study, answer, quick, time.perf_counter() - start))
+            sections.append(section(study, answer, folder / study.name, quick, time.perf_counter() - start))
         except OSError:
             raise
         except Exception as error:
@@ -55,10 +48,6 @@ def write(folder: Path, chosen: Sequence[Study], quick: bool = False, progress: 
     page = folder / "report.html"
     page.write_text(document(chosen, sections, quick, time.perf_counter() - begin), encoding="utf-8")
     return page
-
-
-def _same(figure: Figure) -> Figure:
-    return figure
 
 
 def _version() -> str:
@@ -87,13 +76,15 @@ def document(chosen: Sequence[Study], sections: Sequence[str], quick: bool, seco
     )
 
 
-def section(study: Study, answer: Answer, quick: bool, seconds: float) -> str:
-    """One study: question, answer, figures, numbers, method, references, how to get it again."""
+def section(study: Study, answer: Answer, folder: Path, quick: bool, seconds: float) -> str:
+    """One study, its figures in ``folder``: question, answer, figures, numbers, method, references, how to get it again."""
     parts = [f'<section id="{study.name}"><h2>{_text(study.question)}</h2>']
     sentence = study.sentence(answer)
     parts.append(f"<p class=answer>{_text(sentence)}</p>")
-    for name, draw in answer.figures.items():
-        parts.append(f'<figure><img alt="{_text(name.replace("_", " "))}" src="{picture(draw())}"></figure>')
+    parts += [
+        f'<figure><img alt="{_text(name.replace("_", " "))}" src="{picture(folder / name)}"></figure>'
+        for name in answer.figures
+    ]
     notes = [n for n in answer.notes if n != sentence]
     if notes:
         parts.append("<h3>What to read with it</h3><ul>" + "".join(f"<li>{_text(n)}</li>" for n in notes) + "</ul>")
@@ -119,18 +110,13 @@ def failure(study: Study, error: Exception) -> str:
     )
 
 
-def picture(figure: Figure) -> str:
-    """A figure as a data address: SVG, or PNG where the SVG would be large."""
-    import matplotlib as mpl
-
-    buffer = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "serdes"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+def picture(stem: Path) -> str:
+    """The figure ``stem``.svg as a data address, or ``stem``.png where the SVG is large."""
+    path = stem.with_name(f"{stem.name}.svg")
     kind = "svg+xml"
-    if buffer.tell() > LARGEST_SVG:
-        buffer, kind = io.BytesIO(), "png"
-        figure.savefig(buffer, format="png")
-    return f"data:image/{kind};base64,{base64.b64encode(buffer.getvalue()).decode()}"
+    if path.stat().st_size > LARGEST_SVG:
+        path, kind = path.with_suffix(".png"), "png"
+    return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 def table(identity: str, name: str, rows: Sequence[Row]) -> str:

@@ -31,7 +31,7 @@ class Answer:
     texts: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, folder: Path) -> list[Path]:
-        """Write each table as CSV, all tables in one JSON, each figure as PNG, each text as it is. Returns the paths.
+        """Write each table as CSV, all tables in one JSON, each figure as PNG and SVG, each text as it is. Returns the paths.
 
         Raises OSError, with the path, where the folder can't be written.
         """
@@ -53,10 +53,19 @@ class Answer:
             (folder / name).write_text(text, encoding="utf-8")
             written.append(folder / name)
         for name, draw in self.figures.items():
-            path = folder / f"{name}.png"
-            draw().savefig(path)
-            written.append(path)
+            written += save(draw(), folder / name)
         return written
+
+
+def save(figure: Figure, stem: Path) -> list[Path]:
+    """Write ``figure`` as ``stem``.png and ``stem``.svg, the same bytes each time. Returns the paths."""
+    import matplotlib as mpl
+
+    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg")]
+    figure.savefig(paths[0])
+    with mpl.rc_context({"svg.hashsalt": "serdes", "svg.fonttype": "path"}):
+        figure.savefig(paths[1], metadata={"Date": None})
+    return paths
 
 
 def write_csv(path: Path, rows: Sequence[Row]) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999999")
 STYLES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1, 1, 1)))
+MARKERS = ("o", "^", "s", "v", "D", "P")
 CAUSES = {
     "ISI": COLOURS[0],
     "thermal": COLOURS[1],
@@ -64,84 +65,124 @@ def figure(
 
 
 def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "", seams: bool = True) -> None:
-    """The eye as log10 probability density, two unit intervals wide, with its openings at ``error_ratio``.
+    """The eye as log10 probability density with contours at ``error_ratio`` and below it, as far as the eye is resolved.
 
-    ``seams``: say of a virtual eye why it has them.
+    Two unit intervals; one of a virtual eye whose feedback switches between symbols and leaves ``seams`` there.
     """
-    ui = shown.time / shown.symbol_time
-    period = ui.size
-    two = np.concatenate([ui - 1, ui, ui + 1])
-    keep = (two >= -1) & (two < 1)
-    step = shown.voltage[1] - shown.voltage[0]
+    ui, period = shown.time / shown.symbol_time, shown.time.size
+    span = 0.5 if shown.virtual and seams else 1.0
+    three = np.concatenate([ui - 1, ui, ui + 1])
+    keep = (three >= -span - 1e-9) & (three < span - 1e-9)
+    volts = shown.voltage
+    step = volts[1] - volts[0]
     image = np.log10(np.maximum(np.tile(shown.image, (3, 1))[keep] / step, 1e-12))
     top = float(image.max())
-    mesh = ax.pcolormesh(
-        two[keep], shown.voltage, image.T, cmap="magma", vmin=top - 8, vmax=top, rasterized=True, shading="nearest"
-    )
+    half = 0.5 / period
+    mesh = ax.imshow(
+        image.T, origin="lower", aspect="auto", cmap="magma", vmin=top - 8, vmax=top, interpolation="bilinear",
+        extent=(three[keep][0] - half, three[keep][-1] + half, volts[0] - step / 2, volts[-1] + step / 2),
+    )  # fmt: skip
     bar = ax.figure.colorbar(mesh, ax=ax, pad=0.01, fraction=0.05)
-    bar.set_label("log10 probability density")
-    ax.set(xlabel="time [UI] after the decision instant", ylabel=f"voltage [{shown.unit}]", title=title)
+    bar.set_label("log10 of the probability density")
+    ax.set(xlabel="time after the decision instant [UI]", ylabel=f"voltage [{shown.unit}]", title=title)
     ax.grid(visible=False)
-    seen = np.abs(shown.voltage[np.any(image >= top - 6, axis=0)])
+    seen = np.abs(volts[np.any(image >= top - 6, axis=0)])
     limit = 1.08 * max(float(np.max(np.abs(shown.levels))) * 1.25, float(seen.max()))
-    ax.set_ylim(-limit, limit)
+    ax.set(xlim=(-span, span), ylim=(-limit, limit))
     ax.axvline(0, color="white", linewidth=0.6, alpha=0.5)
+    note = "virtual eye: taps of a baud-rate receiver on the analogue waveform" if shown.virtual else ""
     if error_ratio is not None:
-        low, high = shown.contours(error_ratio)
-        for k in range(len(low)):
-            is_open = high[k] > low[k]
-            if not is_open[shown.centre_phase]:
-                continue
-            start = stop = shown.centre_phase
-            while start > 0 and is_open[start - 1]:
-                start -= 1
-            while stop < period - 1 and is_open[stop + 1]:
-                stop += 1
-            ax.fill_between(
-                ui[start : stop + 1], low[k][start : stop + 1], high[k][start : stop + 1],
-                facecolor="none", edgecolor="#56B4E9", linewidth=1.4,
-            )  # fmt: skip
-    if shown.virtual:
-        note = "virtual eye: taps of a baud-rate receiver on the analogue waveform"
-        note += ";\nfeedback switches at +-0.5 UI, hence the seams" if seams else ""
-        ax.text(0.01, 0.012, note, transform=ax.transAxes, fontsize=7, color="white")
+        drawn = []
+        for k, ratio in enumerate(r for r in (error_ratio, 1e-6, 1e-9, 1e-12) if shown.floor < r <= error_ratio):
+            if _contour(ax, shown, ratio, width=1.5 - 0.3 * k):
+                drawn.append(f"{ratio:.2g}")
+        if drawn:
+            note = f"contours, from the outside in, at an error ratio of {', '.join(drawn)}" + (f"\n{note}" if note else "")
+    ax.text(0.01, 0.012, note, transform=ax.transAxes, fontsize=7, color="white")
+
+
+def _contour(ax: Axes, shown: Eye, error_ratio: float, width: float) -> bool:
+    """The openings at ``error_ratio`` as lines; false where all are closed."""
+    ui, centre = shown.time / shown.symbol_time, shown.centre_phase
+    found = False
+    for low, high in zip(*shown.contours(error_ratio), strict=True):
+        shut = np.flatnonzero(high <= low)
+        if centre in shut:
+            continue
+        start = int(np.max(shut[shut < centre], initial=-1))
+        stop = int(np.min(shut[shut > centre], initial=ui.size))
+        at = np.arange(start + 1, stop)
+        t, bottom, lid = ui[at], low[at], high[at]
+        for end, beyond in ((0, start), (-1, stop)):  # to the point where the two edges meet
+            if 0 <= beyond < ui.size:
+                gap, lack = high[at[end]] - low[at[end]], low[beyond] - high[beyond]
+                share = gap / (gap + lack)
+                tip = (low[at[end]] + high[at[end]]) / 2
+                t = np.insert(t, 0 if end == 0 else t.size, ui[at[end]] + share * (ui[beyond] - ui[at[end]]))
+                bottom, lid = (np.insert(v, 0 if end == 0 else v.size, tip) for v in (bottom, lid))
+        ax.fill_between(t, bottom, lid, facecolor="none", edgecolor=COLOURS[5], linewidth=width)
+        found = True
+    return found
 
 
 def bathtub(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "") -> None:
-    """Error ratio of each opening against sampling time."""
+    """Error ratio of each opening against sampling time, down to what the eye resolves."""
     ui = shown.time / shown.symbol_time
     names = ("lower", "middle", "upper") if len(shown.levels) == 4 else [str(k + 1) for k in range(len(shown.levels) - 1)]
     for k, name in enumerate(names):
-        ratio = shown.bathtub(k)
-        resolved = np.where(ratio > 1.01 * shown.floor, ratio, np.nan)
-        ax.semilogy(ui, resolved, color=COLOURS[k], linestyle=STYLES[k], label=f"{name} eye")
-    if shown.floor > 1e-12:
-        ax.text(0, shown.floor / 3, f"not resolved below {shown.floor:.1g}", fontsize=8, color="0.3", ha="center")
+        ax.semilogy(ui, shown.bathtub(k), color=COLOURS[k], linestyle=STYLES[k], label=f"{name} eye")
+    ax.axhspan(shown.floor / 10, shown.floor, color="0.9", linewidth=0)
+    ax.text(-0.48, shown.floor / 3, f"not resolved below {shown.floor:.1g}", fontsize=8, color="0.3", va="center")
     if error_ratio is not None:
         ax.axhline(error_ratio, color="0.4", linewidth=0.9)
-        ax.text(ui[0], error_ratio * 1.3, f"target {error_ratio:g}", fontsize=8, color="0.3")
-    ax.set(xlabel="sampling time [UI]", ylabel="error ratio of the opening", title=title, ylim=(1e-15, 1))
-    ax.legend()
+        ax.text(-0.48, error_ratio * 1.3, f"asked of the detector: {error_ratio:g}", fontsize=8, color="0.3")
+    ax.set(
+        xlabel="sampling time after the decision instant [UI]", ylabel="error ratio of the opening", title=title,
+        xlim=(-0.5, 0.5), ylim=(shown.floor / 10, 1),
+    )  # fmt: skip
+    ax.legend(loc="center right")
 
 
 def pulse(ax: Axes, point: OperatingPoint, before: int = 6, after: int = 16, title: str = "") -> None:
-    """Pulse response at the sampler with its cursors, and what the equaliser leaves of them."""
+    """Pulse response at the sampler with its cursors and what the equaliser leaves of them; its taps in an inset."""
     m = point.pulse.grid.samples_per_symbol
     centre = point.main * m
     index = np.arange(centre - before * m, centre + after * m + 1)
     ui = (index - centre) / m
     ax.plot(ui, point.pulse.samples[index] / mV, color=COLOURS[0], label="pulse at the sampler")
     whole = index[::m]
-    ax.plot((whole - centre) / m, point.pulse.samples[whole] / mV, "o", color=COLOURS[0], markersize=5, label="cursors")
+    cursors = point.pulse.samples[whole] / mV
+    ax.vlines((whole - centre) / m, 0, cursors, color=COLOURS[0], linewidth=0.8, alpha=0.6)
+    ax.plot((whole - centre) / m, cursors, "o", color=COLOURS[0], markersize=5, label="cursors")
     left = point.residual[np.arange(point.main - before, point.main + after + 1)].copy()
     left[before] += 1
     ax.plot(
         np.arange(-before, after + 1), left * point.main_cursor / mV, "s", color=COLOURS[1], markersize=4,
-        markerfacecolor="none", label="after the equaliser (main cursor unchanged)",
+        markerfacecolor="none", label="behind the equaliser",
     )  # fmt: skip
     ax.axhline(0, color="0.6", linewidth=0.8)
-    ax.set(xlabel="time [UI] after the decision instant", ylabel="response to one symbol [mV]", title=title)
-    ax.legend(loc="upper right")
+    ax.set(xlabel="time after the decision instant [UI]", ylabel="response to one symbol [mV]", title=title)
+    ax.legend(loc="upper left", bbox_to_anchor=(0.42, 1.0))
+    _taps(ax.inset_axes((0.5, 0.27, 0.48, 0.36)), point)
+
+
+def _taps(ax: Axes, point: OperatingPoint) -> None:
+    """Feed-forward taps over the main one, and feedback taps over the main cursor."""
+    taps = point.taps
+    w = np.asarray(taps.feed_forward)
+    ax.bar(
+        np.arange(w.size) - taps.n_precursors, w / (w[taps.n_precursors] or 1.0), 0.6, color=COLOURS[2], label="feed-forward"
+    )
+    if taps.feedback:
+        ax.bar(
+            np.arange(len(taps.feedback)) + 1.35, taps.feedback, 0.35, color=COLOURS[3], edgecolor="black", linewidth=0.5,
+            label="feedback",
+        )  # fmt: skip
+    ax.axhline(0, color="0.6", linewidth=0.6)
+    ax.set_xlabel("tap [UI]", fontsize=8, labelpad=1)
+    ax.set_ylabel("over the main", fontsize=8)
+    ax.tick_params(labelsize=8)
+    ax.legend(fontsize=7, loc="upper right")
 
 
 def convergence(ax: Axes, detail: CountDetail, levels_mean_square: float, title: str = "") -> None:

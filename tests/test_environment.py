@@ -68,7 +68,7 @@ assert "matplotlib.pyplot" not in sys.modules and not any(m.startswith("tkinter"
 """
     out = file.parent / "Bilder é"
     run(code, file, out)
-    assert {p.suffix for p in out.iterdir()} == {".png", ".csv", ".json"}
+    assert {p.suffix for p in out.iterdir()} == {".png", ".svg", ".csv", ".json"}
 
 
 READ_AND_WRITE = """

@@ -76,7 +76,7 @@ def test_the_page_has_everything_of_a_study(page):
         assert part in text, part
     assert "needs a good many words to be told <b>" not in text
     assert sorted(p.name for p in (page.parent / "toy").iterdir()) == sorted(
-        ["wide_table.csv", "empty.csv", "answer.json", "curve.png", "other.png"]
+        ["wide_table.csv", "empty.csv", "answer.json", "curve.png", "curve.svg", "other.png", "other.svg"]
     )
 
 

@@ -73,7 +73,8 @@ def run_command(out, *arguments):
 
 def test_reach_writes_tables_and_figures(reach_run):
     assert {p.name for p in reach_run.out.iterdir()} == {
-        "answer.json", "reach.csv", "active.csv", "definitions.csv", "margin.csv", "tiers.csv", "reach.png", "reach_bars.png",
+        "answer.json", "reach.csv", "active.csv", "definitions.csv", "margin.csv", "tiers.csv", "reach.png",
+        "reach.svg", "reach_bars.png", "reach_bars.svg",
     }  # fmt: skip
     for name in ("reach.png", "reach_bars.png"):
         width, height = png_size(reach_run.out / name)
@@ -173,6 +174,7 @@ def test_sensitivity_is_of_the_gauge_asked_for(one_process, monkeypatch, tmp_pat
 def test_why_writes_tables_and_figures(why_run):
     assert {p.name for p in why_run.out.iterdir()} == {
         "answer.json", "why.csv", "order.csv", "why_snr.png", "why_budget.png", "why_loss_and_eye.png",
+        "why_snr.svg", "why_budget.svg", "why_loss_and_eye.svg",
     }  # fmt: skip
     for path in why_run.out.glob("*.png"):
         assert png_size(path)[0] > 500

@@ -40,6 +40,7 @@ def sweep(
     from experiments import sweep_file
     from experiments.executors import Here, worker_start
     from experiments.link_point import UNITS
+    from experiments.study import save
     from experiments.sweep import sweep as run
 
     wanted = sweep_file.read(study)
@@ -63,10 +64,7 @@ def sweep(
     _summary(found)
     written = [files.to_netcdf(found, out / "sweep.nc"), *files.to_csv(found, out / "sweep.csv")]
     for plot in wanted.plots:
-        fig = sweep_file.draw(found, plot)
-        for kind in ("png", "svg"):
-            written.append(out / f"{plot.name}.{kind}")
-            fig.savefig(written[-1])
+        written += save(sweep_file.draw(found, plot), out / plot.name)
     for path in written:
         typer.echo(f"wrote {path}")
     if found.attrs["cancelled"] == "true":

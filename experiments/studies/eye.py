@@ -232,5 +232,5 @@ def _draw(result: LinkResult, case: Case) -> Figure:
             top_left.set_title(title)
         curves = {"through, die to die": link.channel.transfer(f)}
         curves |= {f"aggressor {k}": a.coupling.transfer(f) for k, a in enumerate(link.aggressors, start=1)}
-        plot.insertion_loss(low_right, f, curves, link.nyquist, f"loss at Nyquist, {link.nyquist / GBd:.6g} GHz: {_loss(link)}")
+        plot.insertion_loss(low_right, f, curves, link.nyquist, f"Loss at Nyquist, {link.nyquist / GBd:.6g} GHz: {_loss(link)}")
         return fig

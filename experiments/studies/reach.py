@@ -205,12 +205,11 @@ def run(
         for x, m in zip(LENGTHS, r["margins"], strict=True)
     ]
     lanes = list(dict.fromkeys(r["task"].rate for r in solved))
-    shown = [r for r in solved if r["task"].gauge == GAUGES[0]] or solved
     return Answer(
         question=QUESTION,
         tables={"reach": rows, "active": active, "definitions": effects, "margin": margins, "tiers": _tier_rows(rows)},
         figures={
-            "reach": lambda: reach_figures.margins(shown, LENGTHS, need(lanes, margin_db), margin_db),
+            "reach": lambda: reach_figures.margins(solved, LENGTHS, need(lanes, margin_db), margin_db),
             "reach_bars": lambda: reach_figures.bars(rows, active, ACTIVE, need(lanes, margin_db)),
         },
         notes=_notes(solved) + _market(rows, active),
