@@ -40,6 +40,9 @@ _NARROWEST = 14
 """Columns of text are not wrapped below this many characters."""
 
 
+Config = Annotated[Path | None, typer.Option("--config", help="Take the link from a TOML file, a link or the base of a sweep.")]
+
+
 def show(rows: Sequence[Row], columns: dict[str, str], title: str) -> None:
     """Print rows as a table; where the terminal is too narrow for all columns, as several, each with the first column."""
     from rich.console import Console

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from typing import TypeVar
 
 from experiments.study import Progress, silent
@@ -17,11 +17,13 @@ R = TypeVar("R")
 def run_all(work: Callable[[T], R], tasks: Sequence[T], progress: Progress = silent, workers: int | None = None) -> list[R]:
     """``[work(task) for task in tasks]`` by worker processes, as many as cores. Tasks and results must be picklable.
 
+    Inside a worker it works there, one task after the other: the cores are shared out already.
+
     Workers start afresh: a script that calls this runs it under ``if __name__ == "__main__":``.
 
     The first failure ends the run: its exception is raised and what has not begun is dropped.
     """
-    cores = os.cpu_count() or 1
+    cores = 1 if parent_process() is not None else os.cpu_count() or 1
     count = min(workers or cores, len(tasks))
     if count <= 1:
         results = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,11 +40,11 @@ def first_note(answer: Answer) -> str:
 
 def note_with(words: str) -> Callable[[Answer], str]:
     """The first note that holds ``words``; the first of all where none does."""
+    return functools.partial(_note_with, words)
 
-    def sentence(answer: Answer) -> str:
-        return next((note for note in answer.notes if words in note), first_note(answer))
 
-    return sentence
+def _note_with(words: str, answer: Answer) -> str:
+    return next((note for note in answer.notes if words in note), first_note(answer))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,7 +52,8 @@ class Study:
     """A question with the function that answers it.
 
     ``sentence``: the answer in one sentence, from what was found. ``command``: what to type; ``arguments`` of ``run`` for the
-    whole study, ``quick`` for a toy of it. ``method``: how the numbers come about. ``references``: what it rests on.
+    whole study, ``quick`` for a toy of it. ``method``: how the numbers come about. ``references``: what it rests on. ``weight``:
+    about how long it takes beside others.
     """
 
     name: str
@@ -63,11 +65,13 @@ class Study:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     quick: Mapping[str, Any] = field(default_factory=dict)
     references: tuple[str, ...] = ()
+    weight: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("name", "question", "command", "method"):
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
                 raise check.fail(self, name, "a text", getattr(self, name))
+        check.positive(self, "weight", self.weight)
         known = inspect.signature(self.run).parameters
         for name in ("arguments", "quick"):
             for key in getattr(self, name):
@@ -169,18 +173,21 @@ STUDIES = (
         "feedback taps of least mean-square error, jitter, crosstalk, converter); the length at which the slicer's SNR has "
         "just the margin over what the standard's error ratio needs.",
         references=(_802_3, "J. Cioffi et al., MMSE decision-feedback equalizers and coding, IEEE Trans. Commun. 43, 1995"),
+        weight=40.0,
     ),
     Study(
         name="why", question=why.QUESTION, run=why.run, command="serdes why", sentence=_why, quick={"rates": ("112G",)},
         method="The links of the reach study at growing length, settled with one equaliser stage more each time; the share of "
         "each cause in the decision error; and each cause taken away alone at the reach.",
         references=(_802_3, "J. Salz, Optimum mean-square decision feedback equalization, Bell Syst. Tech. J. 52, 1973"),
+        weight=20.0,
     ),
     Study(
         name="sensitivity", question=sensitivity.QUESTION, run=sensitivity.run, command="serdes reach --sensitivity",
         sentence=_sensitivity, quick={"rates": ("112G",)},
         method="The reach again with one thing changed at a time; the widest change of reach ranks what was changed.",
         references=(_802_3,),
+        weight=30.0,
     ),
     Study(
         name="eye", question=eye.QUESTION, run=report_cases.eye, command="serdes eye out/report/eye/link.toml", sentence=_eye,
@@ -201,6 +208,7 @@ STUDIES = (
         method=f"Annex 93A from the same parts as the links of the other studies, every equaliser setting of the standard "
         f"searched: {_FILES}, the same cable, without crosstalk.",
         references=(_802_3,),
+        weight=15.0,
     ),
     Study(
         name="jtol", question=jtol.QUESTION, run=report_cases.jtol, command="serdes jtol", sentence=note_with("tolera"),
@@ -208,6 +216,7 @@ STUDIES = (
         method="Errors counted symbol by symbol with the clock loop closed, the amplitude of the sinusoid halved in on; beside "
         "it the mask of the standard and what the linear loop predicts.",
         references=("IEEE 802.3 receiver jitter tolerance (120D, 162); the mask is recalled, not read there",),
+        weight=20.0,
     ),
     Study(
         name="tdecq", question=tdecq.QUESTION, run=report_cases.tdecq, sentence=_tdecq,
@@ -221,6 +230,7 @@ STUDIES = (
         method="Host copper, driver, modulator, fibre, photodiode and host copper as one link, retimed at both ends, at one, or "
         "nowhere; margin in optical power until the detector's error ratio is met.",
         references=("IEEE 802.3-2022 clauses 124 and 140; OIF-CEI-112G-LINEAR",),
+        weight=60.0,
     ),
     Study(
         name="crossover", question=crossover.QUESTION, run=crossover.run, command="serdes crossover", sentence=_crossover,
@@ -228,6 +238,7 @@ STUDIES = (
         method="Every technology is simulated at every distance with the same pass criterion; among those that close, the one "
         "of least energy takes the distance.",
         references=("Sources of energy and latency stand in the table.",),
+        weight=50.0,
     ),
     Study(
         name="dci", question=dci.QUESTION, run=dci.run, command="serdes dci", quick={"names": ("400ZR",)},
@@ -235,6 +246,7 @@ STUDIES = (
         "modules by the Gaussian noise model of fibre and amplifiers; one signal run through the receiver's stages.",
         references=("P. Poggiolini et al., The GN-model of fiber non-linear propagation, J. Lightwave Technol. 32, 2014",
                     "OIF-400ZR-02.0; OpenZR+ MSA 3.0"),
+        weight=20.0,
     ),
     Study(
         name="tiers", question=tiers.QUESTION, run=tiers.run, command="serdes tiers",
@@ -242,6 +254,7 @@ STUDIES = (
         method="Distances of copper, optics and coherent light from their links, on-package wires from their circuit; energy of "
         "both ends over the rate of a lane.",
         references=("Sources of each row stand in the table.",),
+        weight=40.0,
     ),
     Study(
         name="domain", question=domain.QUESTION, run=domain.run, command="serdes domain",

@@ -9,10 +9,12 @@ import math
 import time
 import traceback
 from collections.abc import Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from experiments.parallel import run_all
 from experiments.registry import Study
 from experiments.study import Answer, Progress, Row, silent
 
@@ -25,29 +27,36 @@ OPEN_ROWS = 14
 """Rows up to which a table is shown at once; a longer one unfolds."""
 
 
-def write(folder: Path, chosen: Sequence[Study], quick: bool = False, progress: Progress = silent) -> Path:
+def write(
+    folder: Path, chosen: Sequence[Study], quick: bool = False, progress: Progress = silent, workers: int | None = None
+) -> Path:
     """Run ``chosen`` and write ``report.html`` and each study's own files into ``folder``; returns the page's path.
 
-    A study that raises is a section that says so. Raises OSError where the folder can't be written.
+    Studies run beside each other, the longest first, each in one of ``workers`` processes, by default as many as cores. A study
+    that raises is a section that says so. Raises OSError where the folder can't be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    sections = []
     begin = time.perf_counter()
-    for k, study in enumerate(chosen):
-        progress(k, len(chosen))
-        start = time.perf_counter()
-        try:
-            answer = study.answer(quick, silent)
-            answer.write(folder / study.name)
-            sections.append(section(study, answer, folder / study.name, quick, time.perf_counter() - start))
-        except OSError:
-            raise
-        except Exception as error:
-            sections.append(failure(study, error))
-    progress(len(chosen), len(chosen))
+    ordered = sorted(chosen, key=lambda study: -study.weight)
+    parts = run_all(partial(_run, folder, quick), ordered, progress, workers)
+    by_name = dict(zip([study.name for study in ordered], parts, strict=True))
     page = folder / "report.html"
+    sections = [by_name[study.name] for study in chosen]
     page.write_text(document(chosen, sections, quick, time.perf_counter() - begin), encoding="utf-8")
     return page
+
+
+def _run(folder: Path, quick: bool, study: Study) -> str:
+    """The section of a study, whose files are written into a folder of its name; runs in a worker."""
+    start = time.perf_counter()
+    try:
+        answer = study.answer(quick, silent)
+        answer.write(folder / study.name)
+        return section(study, answer, folder / study.name, quick, time.perf_counter() - start)
+    except OSError:
+        raise
+    except Exception as error:
+        return failure(study, error)
 
 
 def _version() -> str:

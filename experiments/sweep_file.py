@@ -79,11 +79,19 @@ def read(path: str | Path) -> SweepFile:
 
 def load_link(path: str | Path) -> Link:
     """The link a file describes, whether the file is a link or a sweep: what a sweep takes as its base."""
+    return load_point(path).link({})
+
+
+def load_point(path: str | Path) -> LinkPoint:
+    """The same as a point function, whose link may still change by path."""
     text = toml_text.read(path)
     with toml_text.within(path):
         table = toml_text.parse(text)
-        asked = bool(set(table) & {"setup", "link", "axes"})
-        return _point(table, ("ser",)).link({}) if asked else serialize.from_dict(table)
+        if set(table) & {"setup", "link", "axes"}:
+            point = _point(table, ("ser",))
+            point.link({})  # a wrong value in it is an error of the file
+            return point
+        return LinkPoint(base=serialize.from_dict(table, Link, "Link"), outputs=("ser",))
 
 
 def _sweep(table: Mapping[str, Any], stem: str) -> SweepFile:

@@ -1,6 +1,7 @@
 import base64
 import dataclasses
 import html.parser
+import pickle
 import re
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ import pytest
 
 from experiments import registry, report
 from experiments.registry import STUDIES, Study, studies
-from experiments.study import Answer
+from experiments.study import Answer, save
 
 
 def run(n: int = 3, progress=None):
@@ -58,7 +59,7 @@ class Parser(html.parser.HTMLParser):
 
 @pytest.fixture
 def page(tmp_path):
-    return report.write(tmp_path / "out", (TOY, BROKEN), quick=True)
+    return report.write(tmp_path / "out", (TOY, BROKEN), quick=True, workers=1)
 
 
 def test_the_page_has_everything_of_a_study(page):
@@ -97,9 +98,21 @@ def test_a_study_that_fails_is_a_section(page):
     assert "This study failed: ZeroDivisionError: nothing" in page.read_text()
 
 
-def test_a_large_drawing_becomes_a_picture(monkeypatch):
+def test_a_large_drawing_becomes_a_picture(monkeypatch, tmp_path):
+    save(run().figures["curve"](), tmp_path / "curve")
+    assert report.picture(tmp_path / "curve").startswith("data:image/svg+xml;base64,")
     monkeypatch.setattr(report, "LARGEST_SVG", 10)
-    assert report.picture(run().figures["curve"]()).startswith("data:image/png;base64,")
+    assert report.picture(tmp_path / "curve").startswith("data:image/png;base64,")
+
+
+def test_studies_run_beside_each_other_and_stand_in_order(tmp_path):
+    chosen = (dataclasses.replace(TOY, name="light"), BROKEN, dataclasses.replace(TOY, name="heavy", weight=9.0))
+    text = report.write(tmp_path / "out", chosen, quick=True, workers=2).read_text()
+    assert [text.index(f'<section id="{s.name}"') for s in chosen] == sorted(
+        text.index(f'<section id="{s.name}"') for s in chosen
+    )
+    for study in STUDIES:
+        assert pickle.loads(pickle.dumps(study)).name == study.name
 
 
 @pytest.mark.parametrize(
@@ -141,6 +154,7 @@ def test_answers_are_sentences_of_the_tables():
         ({"method": ""}, "method"),
         ({"arguments": {"x": 1}}, "arguments"),
         ({"quick": {"x": 1}}, "quick"),
+        ({"weight": 0}, "weight"),
     ],
 )
 def test_wrong_studies_are_named(changes, words):
@@ -165,7 +179,7 @@ def test_a_browser_shows_it_without_errors_or_overflow(tmp_path, width):
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:
         pytest.skip("no chromium here")
-    page = report.write(tmp_path / "out", (TOY, BROKEN))
+    page = report.write(tmp_path / "out", (TOY, BROKEN), workers=1)
     probe = page.with_name("probe.html")
     probe.write_text(page.read_text().replace("</body>", PROBE))
     frame = page.with_name("frame.html")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from experiments.commands.files import port_map
-from experiments.console import Out, finish, progress, show
+from experiments.console import Config, Out, finish, progress, show
 
 commands = typer.Typer()
 COLUMNS = {
@@ -20,13 +20,18 @@ COLUMNS = {
 @commands.command()
 def com(
     thru: Annotated[
-        Path, typer.Argument(help="Touchstone file of the through path, ball to ball (or test point to test point).")
-    ],
+        Path | None, typer.Argument(help="Touchstone file of the through path, ball to ball (or test point to test point).")
+    ] = None,
+    config: Config = None,
     fext: Annotated[list[Path] | None, typer.Option(help="Far-end crosstalk file; may be repeated.")] = None,
     next_: Annotated[list[Path] | None, typer.Option("--next", help="Near-end crosstalk file; may be repeated.")] = None,
     standard: Annotated[
-        str, typer.Option(help="Parameter set: 802.3ck-kr, -cr, -c2c, -c2m, 802.3dj-kr, ...; or a .toml, .xlsx or .xls file.")
-    ] = "802.3ck-kr",
+        str | None,
+        typer.Option(
+            help="Parameter set: 802.3ck-kr, -cr, -c2c, -c2m, 802.3dj-kr, ...; or a .toml, .xlsx or .xls file. "
+            "By default 802.3ck-kr, or that of the link's rate."
+        ),
+    ] = None,
     case: Annotated[list[str] | None, typer.Option(help="Test case by name; may be repeated; all by default.")] = None,
     ports: Annotated[
         str | None, typer.Option(help="Port order in+,in-,out+,out-, counted from 1; by default found in the data.")
@@ -37,8 +42,14 @@ def com(
     """Channel Operating Margin: verdict, equaliser, and why."""
     from experiments.studies import com as study
 
+    if (thru is None) == (config is None):
+        raise ValueError("com needs one of a through file and --config")
     with progress("com") as report:
-        answer = study.run(thru, fext or (), next_ or (), standard, case, port_map(ports), report)
+        if thru is not None:
+            name, standard = thru.stem, standard or "802.3ck-kr"
+            answer = study.run(thru, fext or (), next_ or (), standard, case, port_map(ports), report)
+        else:
+            name, standard, answer = _of_link(config, fext or next_ or ports, standard, case, report)
     if json_:
         typer.echo(answer.texts["com.json"], nl=False)
         answer.write(out)
@@ -47,7 +58,7 @@ def com(
     show(
         rows,
         {k: v for k, v in COLUMNS.items() if any(r.get(k) not in (None, "") for r in rows)},
-        f"COM of {thru.stem} by {standard}",
+        f"COM of {name} by {standard}",
     )
     why = {
         "cause": "impairment",
@@ -65,3 +76,17 @@ def com(
         if name.startswith("why"):
             show(table, why, f"Case {name.removeprefix('why_')}: what is in the way")
     finish(answer, out)
+
+
+def _of_link(config: Any, beside: Any, standard: str | None, case: list[str] | None, report: Any) -> tuple[str, str, Any]:
+    """(name, parameter set, answer) of a link in a file, from package to package, with its own crosstalk."""
+    from experiments.studies import com as study
+    from experiments.studies import own_link
+
+    if beside:
+        raise ValueError("--fext, --next and --ports go with a through file, not with --config")
+    channel, of_rate = own_link.com_channel(config)
+    chosen = standard or of_rate
+    if not chosen:
+        raise ValueError(f"{config}: no parameter set has the symbol rate of this link: state --standard")
+    return channel.name, chosen, study.answer(study.measure(study.parameter_set(chosen), channel, case, report))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from experiments.console import Out, finish, progress, show
+from experiments.console import Config, Out, finish, progress, show
 
 commands = typer.Typer()
 
@@ -29,6 +29,7 @@ def reach(
     com: Annotated[
         bool, typer.Option("--com", help="Also where COM of P802.3dj falls to 3 dB, by host pair: a minute more.")
     ] = False,
+    config: Config = None,
     out: Out = Path("out/reach"),
 ) -> None:
     """Reach of passive twinax by lane rate, gauge and host, beside the tiers of a cluster."""
@@ -36,6 +37,11 @@ def reach(
         raise ValueError("--draws counts only with --sensitivity: add it or leave out --draws")
     if seed is not None and not draws:
         raise ValueError("--seed counts only with --draws: add it or leave out --seed")
+    if config is not None:
+        if rate or gauge or sensitivity or com:
+            raise ValueError("--config describes the whole link: leave out --rate, --gauge, --sensitivity and --com")
+        _of_link(config, margin, out)
+        return
     if sensitivity:
         if com:
             raise ValueError("--com does not go with --sensitivity: leave out one of them")
@@ -91,6 +97,17 @@ def reach(
         }
         show(answer.tables["com"], lines, "Reach by COM of P802.3dj, 200G, beside the reach by error ratio")
     show(answer.tables["tiers"], {k: k for k in ("tier", "medium", "distance", "bandwidth", "basis")}, "Tiers")
+    finish(answer, out)
+
+
+def _of_link(config: Path, margin: float, out: Path) -> None:
+    from experiments.studies import own_link as study
+
+    with progress("reach") as report:
+        answer = study.run(config, margin_db=margin, progress=report)
+    columns = {"link": "link", "symbol_rate_gbd": "GBd", "error_ratio": "error ratio", "reach_m": "reach m",
+               "outcome": "outcome", "binding_cause": "most error"}  # fmt: skip
+    show(answer.tables["reach"], columns, f"Reach, {margin:g} dB margin")
     finish(answer, out)
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.console import Out, finish, progress, show
+from experiments.console import Config, Out, finish, progress, show
 
 commands = typer.Typer()
 
@@ -67,7 +67,8 @@ def channel(
 
 @commands.command()
 def eye(
-    file: Annotated[Path, typer.Argument(help="A Touchstone file (.s4p, .s2p, .ts), or a link in TOML.")],
+    file: Annotated[Path | None, typer.Argument(help="A Touchstone file (.s4p, .s2p, .ts), or a link in TOML.")] = None,
+    config: Config = None,
     rate: Annotated[str, typer.Option(help="Lane rate whose transmitter and receiver are used: 56G, 112G, 224G, ...")] = "112G",
     ports: Annotated[
         str | None, typer.Option(help="Port order in+,in-,out+,out-, counted from 1; by default found in the data.")
@@ -97,10 +98,14 @@ def eye(
 
     from experiments.studies import eye as study
 
-    if file.suffix.lower() == ".toml":
-        case = study.from_toml(file, error_ratio)
+    given = [path for path in (file, config) if path is not None]
+    if len(given) != 1:
+        raise ValueError("eye needs one of a file and --config")
+    path = given[0]
+    if file is None or path.suffix.lower() == ".toml":
+        case = study.from_toml(path, error_ratio)
     else:
-        case = study.from_file(file, rate, port_map(ports), packages, fext or (), next_ or ())
+        case = study.from_file(path, rate, port_map(ports), packages, fext or (), next_ or ())
         case = replace(case, error_ratio=error_ratio or case.error_ratio)
     with progress("eye") as report:
         answer = study.run(case, counted, seed, report, pattern, blind)

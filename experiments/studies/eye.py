@@ -16,6 +16,7 @@ from channels.port_map import PortMap
 from dsp.clock import Gardner, MuellerMuller
 from dsp.units import GBd, GHz, db
 from experiments.study import Answer
+from experiments.sweep_file import load_point
 from serdes import serialize
 from serdes.link import Aggressor, Link
 from serdes.setups import Setup, names, setup
@@ -64,14 +65,15 @@ def from_file(
 
 
 def from_toml(path: Path, error_ratio: float | None) -> Case:
-    """A link described in a TOML file, judged by ``error_ratio`` or, where that is None, by the standard of its symbol rate."""
-    link = serialize.load(path)
-    if not isinstance(link, Link):
-        raise ValueError(f"{path}: describes a {type(link).__name__}, a Link is needed")
+    """A link described in a TOML file, itself or as the base of a sweep, judged by ``error_ratio`` or, where that is None, by
+    the file's own or by the standard of its symbol rate.
+    """
+    point = load_point(path)
+    link = point.link({})
     same_rate = [s for s in map(setup, names()) if s.symbol_rate == link.symbol_rate]
-    if error_ratio is None and not same_rate:
+    judged = error_ratio or point.error_ratio or (same_rate[0].error_ratio if same_rate else None)
+    if judged is None:
         raise ValueError(f"{path}: no standard has {link.symbol_rate:g} Bd: state --error-ratio")
-    judged = error_ratio if error_ratio is not None else same_rate[0].error_ratio
     return Case(name=path.name, link=link, error_ratio=judged, notes=(f"judged at an error ratio of {judged:g}",))
 
 
