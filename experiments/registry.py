@@ -147,6 +147,15 @@ def _channel(answer: Answer) -> str:
     return "; ".join(parts) + "."
 
 
+def _jtol(answer: Answer) -> str:
+    parts = [
+        f"{r['tolerated_ui']:.2g} UI at {r['frequency_mhz']:.3g} MHz"
+        + ("" if r["mask_ui"] is None else f" ({r['mask_ui']:.2g} asked)")
+        for r in answer.tables["jtol"]
+    ]
+    return f"Peak to peak, {', '.join(parts)}."
+
+
 def _tdecq(answer: Answer) -> str:
     r = answer.tables["tdecq"][0]
     return (
@@ -211,7 +220,7 @@ STUDIES = (
         weight=15.0,
     ),
     Study(
-        name="jtol", question=jtol.QUESTION, run=report_cases.jtol, command="serdes jtol", sentence=note_with("tolera"),
+        name="jtol", question=jtol.QUESTION, run=report_cases.jtol, command="serdes jtol", sentence=_jtol,
         quick={"frequencies": (4e6,)},
         method="Errors counted symbol by symbol with the clock loop closed, the amplitude of the sinusoid halved in on; beside "
         "it the mask of the standard and what the linear loop predicts.",
