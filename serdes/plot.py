@@ -93,7 +93,9 @@ def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "",
     note = "virtual eye: taps of a baud-rate receiver on the analogue waveform" if shown.virtual else ""
     if error_ratio is not None:
         drawn = []
-        for k, ratio in enumerate(r for r in (error_ratio, 1e-6, 1e-9, 1e-12) if shown.floor < r <= error_ratio):
+        for k, ratio in enumerate(
+            r for r in dict.fromkeys((error_ratio, 1e-6, 1e-9, 1e-12)) if shown.floor <= r <= error_ratio
+        ):
             if _contour(ax, shown, ratio, width=1.5 - 0.3 * k):
                 drawn.append(f"{ratio:.2g}")
         if drawn:
