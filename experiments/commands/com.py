@@ -43,7 +43,7 @@ def com(
     from experiments.studies import com as study
 
     if (thru is None) == (config is None):
-        raise ValueError("com needs one of a through file and --config")
+        raise typer.BadParameter("one of a through file and --config is needed")
     with progress("com") as report:
         if thru is not None:
             name, standard = thru.stem, standard or "802.3ck-kr"

@@ -100,7 +100,7 @@ def eye(
 
     given = [path for path in (file, config) if path is not None]
     if len(given) != 1:
-        raise ValueError("eye needs one of a file and --config")
+        raise typer.BadParameter("one of a file and --config is needed")
     path = given[0]
     if file is None or path.suffix.lower() == ".toml":
         case = study.from_toml(path, error_ratio)
