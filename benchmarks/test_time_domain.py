@@ -6,16 +6,18 @@ to CPU time, as cores are shared.
 
 import resource
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from dsp import kernels, polyphase, receiver, streams, timing
+from dsp import polyphase, receiver, streams
 from dsp.clock import MuellerMuller
 from dsp.constellation import pam
 from dsp.detector import SequenceDetector
 from dsp.equalizer import Taps
 from dsp.receiver import ReceiverLoop, Stage
+from serdes.counting import EyeCounter
 from serdes.operating_point import operating_point
 from serdes.setups import setup
 from serdes.stream_run import Run
@@ -28,7 +30,7 @@ PEERS = {
     "frozen taps": (60, "serdespy, FFE 15 taps without feedback or clock: 35"),
     "block updates": (25, "OptiCommPy, FFE21 + DFE5 LMS, no clock: 4.0; serdespy 0.20; PyBERT, DFE + clock: 0.0074"),
     "symbol updates": (12, "as above"),
-    "eye, 32 phases": (4, "CommDspy, histogram alone: 1.1; OptiCommPy 0.10; SignalIntegrity 0.001"),
+    "eye": (4, "CommDspy, histogram alone: 1.1; OptiCommPy 0.10; SignalIntegrity 0.001"),
     "channel, 4 samples/UI": (None, "serdespy, 32 samples/UI: 0.70; OptiCommPy fibre 0.69"),
     "sequence detector": (50, "OptiCommPy, 4 states: 8.7"),
     "whole link": (10, "lpo-pam4-sim 0.049; PyBERT 0.0045"),
@@ -83,19 +85,31 @@ def test_receiver(benchmark, name, samples_per_symbol, update, rule, n_feedback)
     say(name, benchmark, N)
 
 
-def test_eye_of_32_phases(benchmark):
+@pytest.mark.parametrize("m", [4, 32])
+def test_eye_of_32_phases(benchmark, m):
     """Interpolation, both equalisers and three histograms at 32 phases of every symbol."""
-    n, m = 20_000, 4
-    x, sent = wave(m), np.random.default_rng(1).integers(0, 4, N).astype(np.uint8)
-    at, beyond = 64 + m * np.arange(n), np.full(n, 0.3)
-    counts = np.zeros((3, 4, 32, 256), np.int64)
-    offsets = (np.arange(32) - 16) / 32 * m
-    taps = np.array(loop(m, 32).taps.feed_forward)
-    benchmark(
-        kernels.count_eye, counts, x, at, beyond, np.zeros(0), offsets, *timing.table_for(m), taps, 7, np.array([0.1]),
-        PAM4.array[sent], sent, 30, n - 30, np.array([2.0, 2.0, 2.0]),
-    )  # fmt: skip
-    say("eye, 32 phases", benchmark, n - 60)
+    settings, x = replace(loop(m, 32), traced=True), wave(m)
+    received, state = receiver.step(settings, x, receiver.start(settings, 4.0 * m))
+    truth = received.index
+
+    def count():
+        EyeCounter(settings, 64, N, 32, 256, 2.0).take(received, state, truth)
+
+    benchmark(count)
+    say(f"eye: 32 phases, {m} samples/UI", benchmark, received.index.size)
+
+
+def test_receiver_with_eye(benchmark):
+    """Everything at 32 samples a symbol: clock, taps, decisions, and every symbol in the eyes of all stages."""
+    settings, x = replace(loop(32, 32), traced=True), wave(32)
+    start = receiver.start(settings, 4.0 * 32)
+
+    def run():
+        received, state = receiver.step(settings, x, start)
+        EyeCounter(settings, 64, N, 32, 256, 2.0).take(received, state, received.index)
+
+    benchmark(run)
+    say("eye: 32 samples/UI, block updates and eye", benchmark, N)
 
 
 def test_channel(benchmark):

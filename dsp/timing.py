@@ -37,6 +37,30 @@ def table_for(samples_per_symbol: float) -> tuple[np.ndarray, np.ndarray]:
     return interpolation_table(min(max(1 / samples_per_symbol, 0.2), 0.3))
 
 
+def refined(wave: np.ndarray, samples_per_symbol: float, first: int, n: int, n_fine: int) -> np.ndarray:
+    """``wave`` (n_wave,) on a grid of ``n_fine`` values a symbol: ``n`` symbols from its sample ``first`` on, float32.
+
+    As good as `interpolate`; itself where the grids are the same.
+    """
+    from dsp import kernels
+
+    m = round(samples_per_symbol)
+    if m == samples_per_symbol == n_fine and first >= 0 and first + n * m <= wave.size:
+        return np.asarray(wave[first : first + n * m], np.float32)
+    place = np.arange(n_fine) * samples_per_symbol / n_fine
+    if m != samples_per_symbol:
+        every = (place + samples_per_symbol * np.arange(n)[:, None]).reshape(-1)
+        whole = np.floor(every)
+        return interpolate(wave, first + whole.astype(np.int64), every - whole, samples_per_symbol).astype(np.float32)
+    table, tilt = table_for(samples_per_symbol)
+    base = np.floor(place).astype(np.int64)
+    row = np.minimum(((place - base) * N_PHASES).astype(np.intp), N_PHASES - 1)
+    taps = table[row] + ((place - base) * N_PHASES - row)[:, None] * tilt[row]
+    out = np.empty(n * n_fine, np.float32)
+    kernels.refine(np.ascontiguousarray(wave), first - 3, m, taps.astype(np.float32), base, out)
+    return out
+
+
 def interpolate(wave: np.ndarray, at: np.ndarray, beyond: np.ndarray, samples_per_symbol: float) -> np.ndarray:
     """``wave`` (n,) at the instants ``at`` (whole samples) + ``beyond`` (samples, any real number); zero outside the wave.
 

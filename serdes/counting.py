@@ -4,6 +4,7 @@ symbols.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,8 @@ _TRIAL = 2048
 """Decisions by which they are aligned."""
 _CHUNK = 8192
 """Decisions whose eyes are accumulated at a time."""
+_FINE = 32
+"""Values a symbol, at least, between which the waveform of an eye is read."""
 STAGES = ("sampler", "equalizer", "slicer")
 
 
@@ -232,11 +235,21 @@ class EyeCounter:
     def _count(self, kept: _Waiting, state: ReceiverState, first: int, last: int) -> None:
         from dsp import kernels
 
-        m = self.loop.samples_per_symbol
+        m, n_phases = self.loop.samples_per_symbol, self.ui.size
+        # between neighbouring values of 32 a symbol a straight line is good to -50 dB
+        stride = -(-_FINE // n_phases)
+        n_fine = n_phases * stride
+        margin = self._margin
+        begin, end = first - margin, min(last + self.loop.taps.n_precursors + 1, kept.at.size)
+        at = kept.at[begin:end] - kept.origin
+        whole = int(np.min(at + np.floor(kept.beyond[begin:end])) - math.ceil(m))
+        far = int(np.max(at + np.ceil(kept.beyond[begin:end])) + math.ceil(m))
+        fine = timing.refined(kept.wave, m, whole, math.ceil((far - whole) / m) + 1, n_fine)
         kernels.count_eye(
-            self.counts, kept.wave, kept.at - kept.origin, kept.beyond, kept.noise, self.ui * m, *timing.table_for(m),
-            state.feed_forward, self.loop.taps.n_precursors, state.feedback, self.loop.constellation.array[kept.index],
-            kept.truth, first, last, self.spans,
+            self.counts, fine, (at - whole + kept.beyond[begin:end]) * (n_fine / m), stride, kept.noise[begin:end],
+            state.feed_forward.astype(np.float32), self.loop.taps.n_precursors, state.feedback.astype(np.float32),
+            self.loop.constellation.array.astype(np.float32)[kept.index[begin:]], kept.truth[begin:], margin, margin + last - first,
+            self.spans,
         )  # fmt: skip
 
     def eyes(self, symbol_rate: float, main_cursor: float) -> dict[str, Eye]:

@@ -67,8 +67,9 @@ def test_eye_counts_every_symbol_at_every_phase_and_stage():
     for run in (kernels.count_eye, kernels.count_eye.py_func):
         counts = np.zeros((3, 4, 5, 33), np.int64)
         run(
-            counts, wave, at, beyond, 0.01 * rng().standard_normal(n), np.linspace(-1, 1, 5), *timing.table_for(m),
-            np.array([0.05, 1.0, -0.1]), 1, np.array([0.2]), PAM4[sent], sent, 10, 50, np.array([2.0, 2.0, 2.0]),
+            counts, timing.refined(wave, m, 0, wave.size // m, 35), (at + beyond) * 35 / m, 7, 0.01 * rng().standard_normal(n),
+            np.array([0.05, 1.0, -0.1], np.float32), 1, np.array([0.2], np.float32), PAM4[sent].astype(np.float32), sent, 10, 50,
+            np.array([2.0, 2.0, 2.0]),
         )  # fmt: skip
         found.append(counts)
     assert np.sum(found[0] != found[1]) <= 4  # a value on the edge of a bin
@@ -82,3 +83,33 @@ def test_one_sample_is_that_of_the_interpolator():
         one = kernels.sample_at(wave, 30, beyond, table, tilt)
         assert one == pytest.approx(kernels.sample_at.py_func(wave, 30, beyond, table, tilt), abs=1e-12)
         assert one == pytest.approx(timing.interpolate(wave, np.array([30]), np.array([beyond]), 4)[0], abs=1e-12)
+
+
+@pytest.mark.parametrize(("m", "n_fine"), [(4, 32), (2, 32), (4, 35), (8, 32), (3.7, 32), (32, 32)])
+def test_a_refined_waveform_is_the_interpolated_one(m, n_fine):
+    wave = rng().standard_normal(400)
+    n = int(300 / m)
+    fine = timing.refined(wave, m, 20, n, n_fine)
+    place = m * np.arange(n * n_fine) / n_fine
+    whole = np.floor(place)
+    expected = timing.interpolate(wave, 20 + whole.astype(np.int64), place - whole, m)
+    assert fine.dtype == np.float32
+    assert np.max(np.abs(fine - (wave[20 : 20 + fine.size] if m == n_fine else expected))) < 1e-5
+
+
+def test_a_refined_waveform_is_zero_outside():
+    fine = timing.refined(np.ones(40), 4, -40, 30, 32)
+    assert np.all(fine[:200] == 0)
+    assert np.all(fine[-200:] == 0)
+    assert fine[12 * 32] == pytest.approx(1, abs=1e-6)
+
+
+def test_refining_in_plain_python():
+    wave, place = rng().standard_normal(60), np.arange(8) * 2 // 8
+    taps = rng().standard_normal((8, 8)).astype(np.float32)
+    found = []
+    for run in (kernels.refine, kernels.refine.py_func):
+        out = np.empty(8 * 20, np.float32)
+        run(wave, 3, 2, taps, place, out)
+        found.append(out)
+    assert np.max(np.abs(found[0] - found[1])) < 1e-5

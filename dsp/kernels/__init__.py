@@ -34,6 +34,7 @@ from dsp.kernels.com_ffe import (
 )
 from dsp.kernels.counting import (
     count_eye,
+    refine,
     tally,
 )
 from dsp.kernels.distribution import (
@@ -105,6 +106,7 @@ __all__ = [
     "reed_solomon_correct",
     "reed_solomon_locator",
     "reed_solomon_remainders",
+    "refine",
     "saddle_quantile",
     "sample_at",
     "search_dfe",
