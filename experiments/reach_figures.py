@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ def margins(solved: Sequence[Mapping[str, Any]], lengths: Sequence[float], need:
         for ax in (left, right):
             ax.axhline(margin_db, color="0.25", linewidth=1)
             ax.set(xlabel="distance [m]")
-        left.text(1.2e-3, margin_db + 0.25, need, fontsize=8, color="0.25")
+        left.text(1.2e-3, margin_db - 0.2, textwrap.fill(need, 28), fontsize=8, color="0.25", va="top")
         left.set_xscale("log")
         left.set(
             xlim=(1e-3, 2e5), ylim=(-12, 14), ylabel="slicer SNR beyond the need of the error ratio [dB]",
@@ -81,8 +82,8 @@ def bars(rows: Sequence[Mapping[str, Any]], active: Sequence[Mapping[str, Any]],
                     y, r["reach_m"], 0.22, color=plot.COLOURS[0 if thick else 5], hatch=None if thick else "//",
                     edgecolor="white", label=f"passive, {r['gauge_awg']} AWG" if i == 0 else None,
                 )  # fmt: skip
-                ax.text(r["reach_m"] + 0.08, y, f"{r['reach_m']:.2f} m, {r['binding_cause']}", va="center", fontsize=8)
-                _draw_shipped(ax, r["shipped_m"], y)
+                end = max(r["reach_m"], _draw_shipped(ax, r["shipped_m"], y))
+                ax.text(end + 0.08, y, f"{r['reach_m']:.2f} m, {r['binding_cause']}", va="center", fontsize=8)
             for below, kind, marker in ((0.2, "ACC", "^"), (0.36, "AEC", "s")):
                 found = [r for r in active if (r["rate"], r["hosts"], r["cable"], r["gauge_awg"]) == (*group, kind, gauges[0])]
                 for r in found:
@@ -96,7 +97,7 @@ def bars(rows: Sequence[Mapping[str, Any]], active: Sequence[Mapping[str, Any]],
                 markersize=6,
                 label="accepted reach" if i == 0 else None,
             )
-        ax.plot([], [], color="black", linewidth=2.2, label="shipped, passive, that gauge (>: shown)")
+        ax.plot([], [], color="black", linewidth=2.2, label="shipped, passive, of that gauge (arrow: shown, not shipped)")
         for kind, marker in (("ACC", "^"), ("AEC", "s")):
             ax.plot([], [], marker, color=plot.COLOURS[2], label=f"{kind}, {gauges[0]} AWG: {kinds[kind]}")
         ax.set_yticks(
@@ -104,19 +105,20 @@ def bars(rows: Sequence[Mapping[str, Any]], active: Sequence[Mapping[str, Any]],
             [f"{rate}, {hosts} hosts" if hosts != "std" else f"{rate}, standard hosts" for rate, hosts in groups],
         )
         ax.invert_yaxis()
-        ax.set(xlabel="reach [m]", title=f"Reach of twinax and binding cause, {need}")
+        ax.set(xlabel="reach [m]", title=f"Reach of twinax, and the binding cause there\n{need}")
         ax.set_xlim(0, 1.3 * max([r["reach_m"] for r in [*rows, *active]]) + 0.5)
         ax.grid(visible=False, axis="y")
         ax.legend(loc="lower right")
         return fig
 
 
-def _draw_shipped(ax: Axes, shipped: str, y: float) -> None:
-    """A line from the shortest to the longest cable on the market, or an arrow from what was shown."""
+def _draw_shipped(ax: Axes, shipped: str, y: float) -> float:
+    """A line from the shortest to the longest cable on the market, or an arrow from what was shown; where it ends [m]."""
     if not shipped:
-        return
+        return 0.0
     ends = [float(x) for x in shipped.removesuffix("+ shown").split("-")]
     ax.plot([ends[0], ends[-1]], [y, y], ">-" if "shown" in shipped else "|-", color="black", linewidth=2.2, markersize=5)
+    return ends[-1]
 
 
 def com(lines: Sequence[Mapping[str, Any]], by: Mapping[tuple[str, int], float]) -> Figure:

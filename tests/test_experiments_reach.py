@@ -5,6 +5,8 @@ import pytest
 from experiments import com_lines, reach_figures
 from experiments.studies import reach
 from experiments.study import Answer
+from serdes.com import com_case
+from serdes.com_reach import cable_channel
 from serdes.com_standards import standard
 from serdes.setups import setup
 
@@ -56,7 +58,7 @@ def lines():
     return [
         {
             "hosts": "HN-HH", "gauge_awg": 26, "detector": d, "com_limit_db": 3.0, "reach_m": x, "outcome": "found",
-            "published_m": y, "curve": [{"length_m": z, "com_dfe_db": 5 - z, "com_mlsd_db": 6 - z} for z in (0.5, 2.0, 4.0)],
+            "other_m": y, "curve": [{"length_m": z, "com_dfe_db": 5 - z, "com_mlsd_db": 6 - z} for z in (0.5, 2.0, 4.0)],
         }
         for d, x, y in (("DFE", 2.0, 1.3), ("MLSD", 3.0, 1.7))
     ]  # fmt: skip
@@ -73,8 +75,18 @@ def test_com_lines_join_the_reach(lines):
 
 
 def test_how_much_of_the_search_is_left_is_told(lines):
-    notes = com_lines.notes([{**line, "published_m": None} for line in lines])
+    notes = com_lines.notes([{**line, "other_m": None} for line in lines])
     assert any("37,752 of 6.3 million entries" in note for note in notes)
-    assert not any("published run" in note for note in notes)
+    assert not any("another program" in note for note in notes)
     old = standard("802.3ck-kr")
     assert old.n_entries == len(old.ctle_settings) * len(old.tx_settings[0])
+
+
+def test_the_other_program_s_search_takes_a_tenth_of_a_metre():
+    """The figures of the note, at the ends that it states: COM of the reduced search is the limit there."""
+    sheet = com_lines.reduced(standard(com_lines.STANDARD))
+    assert sheet.n_entries == 3 * 33
+    case = next(c for c in sheet.cases if c.name == "HN-HH")
+    found = [com_case(sheet, case, cable_channel(x, 26, ("HN", "HH"))) for x in (1.57, 1.99)]
+    assert found[0].com_dfe_db == pytest.approx(3.0, abs=0.05)
+    assert found[1].com_db == pytest.approx(3.0, abs=0.05)

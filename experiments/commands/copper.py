@@ -93,7 +93,7 @@ def reach(
             "detector": "detector",
             "reach_m": "COM = 3 dB at m",
             "study_m": "this study m",
-            "published_m": "published m",
+            "other_m": "PyChOpMarg m",
         }
         show(answer.tables["com"], lines, "Reach by COM of P802.3dj, 200G, beside the reach by error ratio")
     show(answer.tables["tiers"], {k: k for k in ("tier", "medium", "distance", "bandwidth", "basis")}, "Tiers")

@@ -226,8 +226,8 @@ def _draw(result: LinkResult, case: Case) -> Figure:
             error_ratio = max(case.error_ratio, result.eye.floor)
             plot.eye(top_left, result.eye, error_ratio, title)
             clean = result.symbols is not None and result.symbols.clean
-            ser = result.symbols.text() if clean and result.symbols is not None else f"SER {result.ser:.2g}"
-            plot.bathtub(top_right, result.eye, error_ratio, f"{ser}, slicer SNR {result.snr_db:.1f} dB")
+            ser = result.symbols.text() + "\n" if clean and result.symbols is not None else f"SER {result.ser:.2g}, "
+            plot.bathtub(top_right, result.eye, error_ratio, f"{ser}slicer SNR {result.snr_db:.1f} dB")
             plot.pulse(low_left, point, title="Pulse response")
         else:
             top_left.text(0.5, 0.5, result.reason, ha="center", va="center", wrap=True, transform=top_left.transAxes)

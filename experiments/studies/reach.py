@@ -233,7 +233,9 @@ def _market(rows: Sequence[Mapping[str, Any]], active: Sequence[Mapping[str, Any
     """What to know of the lengths that are on the market."""
     notes = []
     if any("shown" in r["shipped_m"] for r in rows):
-        notes.append("200G: 2 m and more was shown with low-loss hosts on silicon; no page names a length that ships.")
+        notes.append(
+            "200G: 2 m and more was shown with low-loss hosts on silicon, the gauge not stated; no page names a length that ships."
+        )
     redriven = [r for r in active if r["cable"] == "ACC" and r["rate"] == setup("100G").title and r["shipped_m"]]
     if redriven:
         low, high = ACC_CLASS
