@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.comparison import ABSENT, ENVIRONMENT, MISS, OUTSIDE, WITHIN, Comparison, data_folder
-from experiments.comparisons import cluster, com, copper, link, optics
+from experiments.comparisons import cluster, coherent, com, copper, link, optics
 from experiments.study import Answer, Progress, silent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "How far are our numbers from those of others?"
-SUBJECTS = {"copper": copper, "link": link, "com": com, "optics": optics, "cluster": cluster}
+SUBJECTS = {"copper": copper, "link": link, "com": com, "optics": optics, "coherent": coherent, "cluster": cluster}
 """Modules of comparisons by the name that ``--only`` takes."""
 
 
@@ -74,6 +74,8 @@ INTRODUCTIONS = {
     'simulated files of the task forces; "krref", "dj12" and so on are parameter sets of the reference runs, "case" is the length '
     "of the packages.",
     "Optics": "Fibre, modulators, and the transmitter figure TDECQ.",
+    "Coherent": "Noise and nonlinear interference of amplified lines, and the whole chain of signals with a receiver that knows its "
+    "pilots alone.",
     "Collectives": "Bandwidth of GPUs that exchange data, as measured in public. Nothing is fitted. A1 to A23 name the measurements; "
     "[P] is a primary source, [S] a secondary one.",
     "Training": "Time of a training step. One constant is fitted to the run that says so.",
