@@ -50,8 +50,9 @@ def show(rows: Sequence[Row], columns: dict[str, str], title: str) -> None:
 
     console = Console()
     roomy = console.width >= 100
+    console.print(title, style="italic", highlight=False, markup=False)
     for part in _parts(rows, columns, console.width, 3 if roomy else 1):
-        table = Table(title=title, title_justify="left", padding=(0, 1 if roomy else 0), pad_edge=roomy)
+        table = Table(padding=(0, 1 if roomy else 0), pad_edge=roomy)
         for key in part:
             numeric, short = _kind(rows, key)
             table.add_column(
@@ -98,7 +99,7 @@ def _parts(rows: Sequence[Row], columns: dict[str, str], width: int, frame: int)
 
 def _text(value: Any, digits: int = 2) -> str:
     if isinstance(value, float):
-        return f"{value:.3g}" if value and abs(value) < 1e-2 else f"{value:.{digits}f}".rstrip("0").rstrip(".")
+        return f"{value:.3g}" if value and abs(value) < 1 else f"{value:.{digits}f}".rstrip("0").rstrip(".")
     return "" if value is None else str(value)
 
 

@@ -34,9 +34,15 @@ def dci(
         "dispersion_alone_km": "dispersion alone",
     }
     show(answer.tables["lanes"], lanes, "Intensity modulation, direct detection: reach in km")
-    columns = {
+    reach = {
         "module": "module", "symbol_rate_gbd": "GBd", "required_osnr_db": "OSNR dB", "amplified_reach_km": "ideal km",
         "specified_reach_km": "km", "unamplified_km": "bare km", "dispersion_km": "dispersion km", "pj_per_bit": "pJ/bit",
+        "code_latency_us": "code us", "flight_us_at_80_km": "80 km us",
     }  # fmt: skip
-    show(answer.tables["dci"], columns, "Coherent modules, one span")
+    show(answer.tables["dci"], reach, "Coherent modules, one span; energy of one module")
+    budget = {
+        "module": "module", "code": "code", "threshold": "BER before it", "launch_dbm": "launch dBm", "receive_dbm": "receive dBm",
+        "bare_launch_dbm": "bare launch", "bare_receive_dbm": "bare receive", "dispersion_ps_per_nm": "ps/nm", "dgd_ps": "DGD ps",
+    }  # fmt: skip
+    show(answer.tables["dci"], budget, "What they promise (sources: serdes/standards/coherent.toml)")
     finish(answer, out)

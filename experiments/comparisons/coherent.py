@@ -44,8 +44,8 @@ def comparisons() -> Iterator[Comparison]:
     """All of them."""
     row = partial(Comparison, section=SECTION)
     for case in GNPY:
-        length, _, rate, channels, spacing, spans, *known = case
-        name = f"{spans} x {length} km, {channels} channels of {rate:g} GBd at {spacing} GHz"
+        length, figure, rate, channels, spacing, spans, *known = case
+        name = f"{spans} x {length} km, {channels} channels of {rate:g} GBd at {spacing} GHz, {figure:g} dB of noise figure"
         test = "test_channels_coherent::test_against_a_planning_tool"
         for what, value, allowed, ours in zip(
             ("OSNR of amplifiers", "OSNR of nonlinear noise", "OSNR of both"), known, (0.02, 0.25, 0.25),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dsp.units import GBd, km, nm, pJ, us
+from dsp.units import GBd, km, nm, pJ, ps, us
 from experiments.coherent_lines import LAUNCH_DBM, amplified_reach, line
 from experiments.direct_detection import LONGEST, DirectDetection
 from experiments.parallel import run_all
@@ -24,7 +24,7 @@ LANES = tuple(
     DirectDetection(symbol_rate=rate * GBd, wavelength=w * nm)
     for rate, w in ((53.125, 1310), (53.125, 1550), (106.25, 1310), (106.25, 1271), (106.25, 1550))
 )
-DISTANCES = tuple(float(x) for x in np.geomspace(0.5 * km, 120 * km, 25))
+DISTANCES = tuple(float(x) for x in np.geomspace(0.5 * km, 120 * km, 41))
 SPAN_LENGTHS = tuple(float(x) for x in np.arange(40, 151, 10) * km)
 SPAN_COUNTS = tuple(range(1, 16))
 LAUNCHES_DBM = tuple(float(x) for x in np.arange(-10, 7.01, 1))
@@ -84,6 +84,9 @@ def _coherent_rows(names: Sequence[str]) -> list[dict[str, Any]]:
             "amplified_reach_km": 0.0, "specified_reach_km": 0.0, "unamplified_km": m.unamplified_reach() / km,
             "dispersion_km": m.dispersion_reach() / km, "pj_per_bit": m.energy / pJ, "code_latency_us": m.code.latency / us,
             "flight_us_at_80_km": m.amplified(80 * km).channel.flight_time / us if m.spans else None,
+            "launch_dbm": m.power_dbm, "receive_dbm": m.sensitivity_dbm, "bare_launch_dbm": m.unamplified_power_dbm,
+            "bare_receive_dbm": m.unamplified_sensitivity_dbm, "dispersion_ps_per_nm": m.dispersion / (ps / nm),
+            "dgd_ps": m.dgd / ps, "sources": "serdes/standards/coherent.toml",
         }  # fmt: skip
         if m.spans:
             row["amplified_reach_km"] = amplified_reach(m, ageing=False).length / km
@@ -173,7 +176,7 @@ def run(
         "spans": spans,
         "launch": launch,
     }
-    figures: dict[str, Callable[[], Figure]] = {"dci_distance": lambda: _draw_distance(margins)}
+    figures: dict[str, Callable[[], Figure]] = {"dci_distance": lambda: _draw_distance(margins, ends)}
     if signal:
         tables["signal"] = [signal["row"]]
         figures |= {
@@ -200,7 +203,8 @@ def _notes(
             )
         else:
             notes.append(
-                f"{r['module']}: {r['unamplified_km']:.0f} km of fibre by power, {r['dispersion_km']:.0f} km by dispersion."
+                f"{r['module']}: {r['unamplified_km']:.0f} km of fibre by power, {r['dispersion_km']:.0f} km by dispersion; no "
+                "required OSNR is known, so nothing is kept for ageing."
             )
     if signal:
         row = signal["row"]
@@ -223,26 +227,39 @@ def _notes(
     return notes
 
 
-def _draw_distance(margins: Sequence[Mapping[str, Any]]) -> Figure:
-    """Margin against distance, intensity modulation and coherent on one axis."""
+def _draw_distance(margins: Sequence[Mapping[str, Any]], lanes: Sequence[Mapping[str, Any]]) -> Figure:
+    """Margin against distance, intensity modulation (thin, by rate and band) and coherent (thick) on one axis."""
     from serdes import plot
 
-    with plot.figure(9.5, 5.4) as (fig, ax):
-        for k, kind in enumerate(dict.fromkeys(r["kind"] for r in margins)):
-            mine = [r for r in margins if r["kind"] == kind]
-            direct = kind.startswith("PAM4")
-            ax.plot(
-                [r["distance_km"] for r in mine], [r["margin_db"] for r in mine], label=kind, color=plot.COLOURS[k % 8],
-                linestyle=plot.STYLES[k % 6], linewidth=1.4 if direct else 2.4,
-            )  # fmt: skip
+    direct = {r["kind"]: r for r in lanes}
+    rates = list(dict.fromkeys(kind.split(",")[0] for kind in direct))
+    bands = list(dict.fromkeys(kind.split(",")[1] for kind in direct))
+    with plot.figure(10.5, 5.6) as (fig, ax):
+        others = 0
+        for kind in dict.fromkeys(r["kind"] for r in margins):
+            x, y = (np.array([r[key] for r in margins if r["kind"] == kind]) for key in ("distance_km", "margin_db"))
+            if kind in direct:
+                rate, band = kind.split(",")
+                colour, style, width = plot.COLOURS[rates.index(rate)], plot.STYLES[bands.index(band)], 1.5
+                null = direct[kind]["null_at_nyquist_km"]
+                if x[0] <= null <= DISTANCES[-1] / km:
+                    ax.plot(null, FLOOR_DB + 0.35, "v", color=colour, markersize=8)
+                    ax.text(null * 1.05, FLOOR_DB + 0.3, band.strip(), fontsize=7, color=colour)
+                if direct[kind]["reach_km"] <= DISTANCES[-1] / km:
+                    ax.plot(direct[kind]["reach_km"], 0, "o", color=colour, markersize=5)
+            else:
+                colour, style, width = plot.COLOURS[2 + others], "-" if "amplified" in kind else "--", 3.0
+                others += 1
+            ax.plot(x, y, label=kind, color=colour, linestyle=style, linewidth=width)
+        ax.plot([], [], "v", color="0.4", label="dispersion leaves nothing\nat half the symbol rate")
         ax.axhline(0, color="0.3", linewidth=1)
         ax.set_xscale("log")
         ax.set_xticks([0.5, 1, 2, 5, 10, 20, 50, 100], ["0.5", "1", "2", "5", "10", "20", "50", "100"])
         ax.set(
-            xlabel="distance [km]", ylabel="SNR margin [dB], coherent beyond ageing", ylim=(FLOOR_DB, 18), xlim=(0.5, 120),
-            title="Dispersion and loss end intensity modulation; coherent goes on",
+            xlabel="distance [km]", ylabel="SNR margin [dB], of coherent beyond ageing", ylim=(FLOOR_DB, 13), xlim=(0.5, 120),
+            title="Dispersion at 1550 nm and loss at 1310 nm end intensity modulation; coherent goes on",
         )  # fmt: skip
-        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+        ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), title="thin: intensity modulation\nthick: coherent, DP-16QAM")
         return fig
 
 
