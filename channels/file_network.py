@@ -203,6 +203,8 @@ def open_all(paths: Iterable[str | Path], port_map: PortMap | None = None, condi
 def propose(data: TouchstoneData, path: str) -> port_map.Proposal:
     """`port_map.propose`, with the file named where there is no lane at all."""
     if data.n_ports != 2 and data.n_ports % 4:
+        if data.n_ports == 1:
+            raise TouchstoneError(path, data.ports_line, "holds one port: a reflection, no path", "export a 2- or 4-port file")
         cause = f"holds {data.n_ports} ports: no differential path and no two-port"
         raise TouchstoneError(path, data.ports_line, cause, "state port_map, or export a 2-, 4- or 8-port file")
     return port_map.propose(data)

@@ -138,12 +138,12 @@ def test_lanes_of_a_wide_file_are_chosen_by_map(tmp_path):
     assert far.report.codes == ("no-through",)
 
 
-@pytest.mark.parametrize("n", [1, 3])
-def test_files_without_a_path_are_named(tmp_path, n):
+@pytest.mark.parametrize(("n", "held"), [(1, "one port: a reflection"), (3, "3 ports")])
+def test_files_without_a_path_are_named(tmp_path, n, held):
     path = tmp_path / f"x.s{n}p"
     write_touchstone(path, F, np.zeros((n, n, F.size)))
     first = next(i for i, line in enumerate(path.read_text().splitlines(), 1) if line[0] not in "!#")
-    with pytest.raises(TouchstoneError, match=rf"x\.s{n}p, line {first}: holds {n} ports"):
+    with pytest.raises(TouchstoneError, match=rf"x\.s{n}p, line {first}: holds {held}"):
         FileNetwork.open(path)
 
 
