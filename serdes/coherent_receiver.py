@@ -104,7 +104,8 @@ def receive(link: CoherentLink, x: np.ndarray, pilots: np.ndarray, header: np.nd
     slipped = carrier.slips(turns)
     if slipped > max(2, MOST_SLIPS * 2 * n / rx.pilots.period):
         raise Failure("phase", f"{slipped} cycle slips in {n} symbols", stages)
-    y = y * (-1j) ** turns
+    # What the transmitter's quadratures lack, and what its modulator leaks, stands still only here.
+    y = carrier.whitened(y * (-1j) ** turns)
     keep("pilots", y)
     return Received(
         symbols=y,

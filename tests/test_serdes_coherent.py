@@ -70,6 +70,20 @@ def test_a_fibre_that_turns_is_followed():
     assert min(lost.snr_db) < min(still.snr_db) - 1
 
 
+@pytest.mark.parametrize(
+    "flaw",
+    [
+        {"tx.modulator.imbalance_db": 1.0, "tx.modulator.angle_error": 0.05},
+        {"rx.front_end.imbalance_db": 2.0, "rx.front_end.angle_error": 0.2},
+        {"rx.front_end.rejection_db": 20.0},
+    ],
+)
+def test_flaws_of_the_quadratures_are_undone_at_either_end(flaw):
+    got = SHORT.run(link(80 * km, **flaw), np.random.default_rng(3))
+    assert got.outcome == "ok"
+    assert min(got.snr_db) == pytest.approx(15.1, abs=0.2)
+
+
 @pytest.mark.parametrize("length", [0.0, 80 * km, 120 * km])
 @pytest.mark.parametrize("osnr_db", [20.65, 24.0])
 def test_faces_agree_and_the_required_osnr_is_near_theory(length, osnr_db):
