@@ -92,13 +92,14 @@ class Eml(Source):
     """Electro-absorption modulator: P = P0 10^(-A(u)/10) at the reverse voltage u = ``bias`` - v.
 
     ``absorption_db``: coefficients of u, u^2, u^3 of A [dB]. ``chirp_coefficients``: alpha(u) = a0 + a1 u; the phase is the
-    integral of alpha/2 d ln P (F. Koyama and K. Iga, JLT 6, 1988). Outside 0 to ``largest`` [V] of u the curve ends.
+    integral of alpha/2 d ln P (F. Koyama and K. Iga, JLT 6, 1988). Outside 0 to ``largest`` [V] of u the curve ends. The
+    defaults are an estimate: alpha falls from 2 without voltage through 1 at the bias to below 0.
     """
 
     laser: Laser = Laser()
     bias: float = 1.25
     absorption_db: tuple[float, float, float] = (2.0, 1.2, -0.1)
-    chirp_coefficients: tuple[float, float] = (1.0, 0.0)
+    chirp_coefficients: tuple[float, float] = (2.0, -0.8)
     largest: float = 4.0
     insertion_loss_db: float = 0.0
     bandwidth: float | None = None

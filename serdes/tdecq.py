@@ -19,6 +19,8 @@ _HISTOGRAM = 0.02
 """Half the width of a histogram [UI]."""
 _FEW = 8192
 """Symbols by which phase and taps are found before all of a longer pattern settle the taps."""
+_TURNS, _SETTLED = 8, 1e-3
+"""Most turns by which taps and crossings settle, and the change of phase [UI] at which they have."""
 _BAND = 4.0
 """Highest frequency of the noise spectrum, in symbol rates."""
 
@@ -30,7 +32,8 @@ class Reference:
     ``bandwidth_ratio``: 3 dB point of its Bessel-Thomson filter over the symbol rate. ``n_taps`` of the T-spaced equaliser, the
     main one at one of ``main_taps`` (from 1). ``symbol_error_ratio``: for which noise is added. ``histograms`` [UI] after the
     crossing. ``threshold_adjust``: most that each threshold may move, as a share of OMA. ``criterion``: what taps and phase make
-    smallest, "tdecq" itself or "mse", the mean-square error with the noise that is then allowed.
+    smallest, "tdecq" itself or "mse", the mean-square error with the noise that is then allowed. ``phase``: "free", or "crossing",
+    half a unit interval after the mean crossing of the average power by the equalised waveform.
     """
 
     bandwidth_ratio: float = 0.5
@@ -40,6 +43,7 @@ class Reference:
     histograms: tuple[float, float] = (0.45, 0.55)
     threshold_adjust: float = 0.0
     criterion: str = "tdecq"
+    phase: str = "free"
 
     def __post_init__(self) -> None:
         check.between(self, "bandwidth_ratio", self.bandwidth_ratio, 0.1, 4)
@@ -54,6 +58,7 @@ class Reference:
             raise check.fail(self, "histograms", "two rising numbers between 0 and 1", self.histograms)
         check.between(self, "threshold_adjust", self.threshold_adjust, 0, 0.1)
         check.one_of(self, "criterion", self.criterion, ("tdecq", "mse"))
+        check.one_of(self, "phase", self.phase, ("free", "crossing"))
 
     @property
     def q_factor(self) -> float:
@@ -63,8 +68,12 @@ class Reference:
 
 HALF_BAUD = Reference()
 """IEEE 802.3cd and later, half the symbol rate."""
-DRAFT_BS = Reference(bandwidth_ratio=38.68 / 53.125, main_taps=(2, 3, 4))
-"""IEEE P802.3bs draft 2.2: a 38.68 GHz receiver at 53.125 GBd."""
+DRAFT_BS = Reference(bandwidth_ratio=38.68 / 53.125, main_taps=(2, 3, 4), criterion="mse", phase="crossing")
+"""IEEE P802.3bs draft 2.2: a 38.68 GHz receiver at 53.125 GBd, histograms placed by the crossings.
+
+That the instruments of its time settle taps by mean-square error is inferred: with that, and the crossings, the figures of three
+captures at three main taps come out 0.20 dB rms from an instrument's; with a free phase and the smallest figure, 0.34 dB.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -112,6 +121,10 @@ def tdecq(
     # the amplitude is that of the waveform as the receiver sees it
     measure = _Measure(seen, reference, noise_bandwidth or reference.bandwidth_ratio * rate)
     starts = {main: measure.begin(main) for main in reference.main_taps}
+    if reference.phase == "crossing":
+        crossed = {main: measure.at_crossing(main, *starts[main][1:]) for main in reference.main_taps}
+        main = min(crossed, key=lambda m: crossed[m][0])
+        return measure.result(*crossed[main], main)
     least = min(value for value, _, _ in starts.values())
     if reference.criterion == "tdecq":
         near = [main for main, start in starts.items() if start[0] <= least + 1.0]
@@ -176,9 +189,39 @@ class _Measure:
             x = self.under_taps(self.samples(phase), main, self.few)
             w = self.least_squares(x, noise)[0]
             value = self.figure(x, w)[0]
-            noise = self.oma / (6 * self.reference.q_factor * 10 ** (min(value, 6.0) / 10))
+            noise = self.noise_for(value)
             phases = phase + step * np.array([-0.67, -0.33, 0, 0.33, 0.67])
         return value, phase, w
+
+    def at_crossing(self, main: int, phase: float, w: np.ndarray) -> tuple[float, float, np.ndarray]:
+        """(figure, phase, taps) where the phase is that of the crossings, which the taps move: settled in turn."""
+        n, value = self.waveform.symbols.size, np.inf
+        for _ in range(_TURNS):
+            x = self.under_taps(self.samples(phase), main)
+            if self.reference.criterion == "tdecq":
+                value, _, w = self.optimise(main, phase, w, n, (0.0,))
+            else:
+                w = self.least_squares(x, self.noise_for(self.figure(x, w)[0]))[0]
+                value = self.figure(x, w)[0]
+            after = self.crossing(w, main)
+            if abs(after - phase) < _SETTLED:
+                break
+            phase = after
+        return value, phase, w
+
+    def crossing(self, w: np.ndarray, main: int) -> float:
+        """Half a unit interval after the mean instant [UI] at which the equalised waveform crosses the average power."""
+        m, power = self.m, self.waveform.power
+        y = np.sum([tap * np.roll(power, (j - (main - 1)) * m) for j, tap in enumerate(w)], axis=0) - self.average
+        before = np.flatnonzero((y > 0) != (np.roll(y, -1) > 0))
+        at = (before + y[before] / (y[before] - y[(before + 1) % y.size])) / m
+        around = float(np.angle(np.mean(np.exp(2j * np.pi * at)))) / (2 * np.pi)
+        mean = around + float(np.mean((at - around + 0.5) % 1 - 0.5))
+        return mean % 1 - 0.5
+
+    def noise_for(self, value: float) -> float:
+        """Noise [W] rms at the input that a figure of ``value`` [dB] allows."""
+        return self.oma / (6 * self.reference.q_factor * 10 ** (min(value, 6.0) / 10))
 
     def optimise(
         self, main: int, phase: float, w: np.ndarray, n: int, steps: tuple[float, ...] = (0.03, 0.015, 0.0)

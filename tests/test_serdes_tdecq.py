@@ -38,7 +38,8 @@ def test_published_series(ghz, half_baud, draft):
     """Half the symbol rate, and 38.68 GHz; the ideal transmitter within 0.05 dB, the others within 0.15."""
     waveform, most = transmitter(ghz * 1e9), 0.05 if np.isinf(ghz) else 0.15
     assert tdecq(waveform).tdecq_db == pytest.approx(half_baud, abs=most)
-    assert tdecq(waveform, replace(DRAFT_BS, main_taps=(1, 2, 3))).tdecq_db == pytest.approx(draft, abs=most)
+    wide = replace(HALF_BAUD, bandwidth_ratio=DRAFT_BS.bandwidth_ratio)
+    assert tdecq(waveform, wide).tdecq_db == pytest.approx(draft, abs=most)
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +53,9 @@ def captures(channels_dir):
 
 @pytest.mark.parametrize("index", [0, 1, 2])
 def test_captures_with_an_instrument_beside(captures, index):
-    """At the instrument's best main tap within 0.3 dB; its range of main taps holds ours up to 0.25 dB.
+    """At the instrument's best main tap within 0.3 dB; at every main tap its order, and its range up to 0.12 dB.
 
-    Ours makes TDECQ itself smallest, so it may fall below the smallest of an instrument that settles otherwise.
+    By the rules of the draft that it followed: histograms placed by the crossings.
     """
     folder, table = captures
     row = table["waveforms"][index]
@@ -63,7 +64,14 @@ def test_captures_with_an_instrument_beside(captures, index):
     best = int(np.argmin(shown))
     result = tdecq(waveform, replace(DRAFT_BS, main_taps=(best + 2,)), filtered=True)
     assert result.tdecq_db == pytest.approx(shown[best], abs=0.3)
-    assert min(shown) - 0.25 < tdecq(waveform, DRAFT_BS, filtered=True).tdecq_db < max(shown)
+    each = [tdecq(waveform, replace(DRAFT_BS, main_taps=(main,)), filtered=True).tdecq_db for main in (2, 3, 4)]
+    assert np.max(each) == each[2]
+    assert np.array(each) == pytest.approx(np.array(shown), abs=0.45)
+    best = tdecq(waveform, DRAFT_BS, filtered=True)
+    assert best.tdecq_db == pytest.approx(min(each))
+    assert min(shown) - 0.12 < best.tdecq_db < max(shown)
+    free = replace(DRAFT_BS, phase="free", criterion="tdecq")
+    assert tdecq(waveform, free, filtered=True).tdecq_db < best.tdecq_db
     assert 7 < result.record()["extinction_db"] < 7.6
 
 
@@ -74,6 +82,15 @@ def test_the_taps_are_the_best_ones():
     assert best.tdecq_db <= tdecq(waveform, replace(HALF_BAUD, criterion="mse")).tdecq_db
     assert tdecq(waveform, Reference(n_taps=9, main_taps=(4,))).tdecq_db <= best.tdecq_db + 0.02
     assert tdecq(waveform, Reference(n_taps=1, main_taps=(1,))).tdecq_db > best.tdecq_db + 1
+
+
+def test_the_crossings_of_a_symmetric_eye_are_half_way():
+    """What a phase filter of no bandwidth limit leaves: an ideal transmitter crosses between the symbols."""
+    crossed = replace(HALF_BAUD, phase="crossing")
+    waveform = transmitter(45e9)
+    assert tdecq(waveform, crossed).phase_ui == pytest.approx(0, abs=0.03)
+    assert tdecq(waveform, crossed).tdecq_db == pytest.approx(tdecq(waveform).tdecq_db, abs=0.1)
+    assert tdecq(waveform, crossed).tdecq_db >= tdecq(waveform).tdecq_db - 0.01
 
 
 def test_a_power_scale_changes_nothing():
@@ -254,7 +271,7 @@ def test_wrong_interfaces_are_named(field, value):
     ("field", "value"),
     [
         ("bandwidth_ratio", 0.0), ("n_taps", 0), ("main_taps", ()), ("main_taps", (9,)), ("symbol_error_ratio", 0.5),
-        ("histograms", (0.5,)), ("histograms", (0.6, 0.4)), ("threshold_adjust", 1.0), ("criterion", "best"),
+        ("histograms", (0.5,)), ("histograms", (0.6, 0.4)), ("threshold_adjust", 1.0), ("criterion", "best"), ("phase", "late"),
     ],
 )  # fmt: skip
 def test_wrong_references_are_named(field, value):
