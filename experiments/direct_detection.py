@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from channels.fiber import SPEED_OF_LIGHT, SingleModeFiber
+from channels.fiber import SingleModeFiber, dispersion_null
 from dsp import check
 from dsp.constellation import pam
 from dsp.equalizer import Mmse
@@ -79,9 +79,4 @@ class DirectDetection:
 
     def null_at_nyquist(self) -> float:
         """Length [m] at which dispersion leaves no modulation at half the symbol rate; infinite without dispersion."""
-        d = abs(SingleModeFiber(length=1.0).dispersion_at(self.wavelength))
-        return (
-            float(np.divide(SPEED_OF_LIGHT, 2 * d * (self.wavelength * self.symbol_rate / 2) ** 2))
-            if d > 1e-9
-            else float("inf")
-        )
+        return dispersion_null(SingleModeFiber(length=1.0), self.wavelength, self.symbol_rate / 2)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from channels.fiber import SingleModeFiber
 from channels.imdd import ImddChannel
 from dsp import check, fec
 from dsp.units import km, m, nm
@@ -19,6 +18,9 @@ LONGEST = 80 * km
 SHORTEST = 1 * m
 WAVELENGTH = 1304.5 * nm
 """Edge of the DR window where dispersion is largest."""
+SHORT_WAVELENGTH = 850 * nm
+MULTIMODE = "AOC"
+"""The architecture that goes over multimode fibre from VCSELs."""
 _ENGINE = SemiAnalytic(n_symbols=2048, taps_per_symbol=2)
 
 
@@ -43,28 +45,30 @@ def optical_reach(
 ) -> OpticalReach:
     """Reach of a lane of ``rate`` through modules of ``architecture`` with ``host_loss_db`` at Nyquist on either side.
 
-    Parts of `experiments.optical_lanes` with a connector loss of 2.75 dB and ``margin_db`` to spare; `LONGEST` at most.
+    Parts of `experiments.optical_lanes` with their connectors and ``margin_db`` to spare; `LONGEST` at most. What the fibre takes
+    beside its loss is "dispersion", of multimode fibre by modes and wavelengths with its partition noise.
     """
     from scipy.optimize import brentq
 
     check.between("optical_reach", "margin_db", margin_db, 0, 20, "dB")
 
     def spare(length: float) -> float:
-        return max(_path(rate, architecture, host_loss_db, length).margin_db, -20.0) - margin_db
+        return max(optical_path(rate, architecture, host_loss_db, length).margin_db, -20.0) - margin_db
 
-    bare = _path(rate, architecture, host_loss_db, SHORTEST)
+    bare = optical_path(rate, architecture, host_loss_db, SHORTEST)
     basis = "simulated, parts are estimates"
     if bare.outcome != "ok" or bare.margin_db < margin_db:
         return OpticalReach(length=0.0, binding=bare.reason or bare.binding, basis=basis, start_db=bare.margin_db)
+    per_metre = _loss_per_metre(rate, architecture)
     # What loss alone would allow: dispersion shortens it.
-    high = min(1.05 * (bare.margin_db - margin_db) / SingleModeFiber(length=1 * m).loss_db(WAVELENGTH) + 10 * m, LONGEST)
+    high = min(1.05 * (bare.margin_db - margin_db) / per_metre + 10 * m, LONGEST)
     while spare(high) > 0:
         if high == LONGEST:
             return OpticalReach(length=LONGEST, binding="beyond the range", basis=basis, start_db=bare.margin_db)
         high = min(2 * high, LONGEST)
-    length = float(brentq(spare, SHORTEST, high, xtol=1.0, rtol=1e-3))
-    flat = _path(rate, architecture, host_loss_db, length, dispersion=False).margin_db
-    loss, dispersion = bare.margin_db - flat, flat - max(spare(length) + margin_db, 0.0)
+    length = float(brentq(spare, SHORTEST, high, xtol=0.1, rtol=1e-3))
+    loss = per_metre * (length - SHORTEST)
+    dispersion = bare.margin_db - loss - margin_db
     binding = "fibre loss" if loss >= dispersion else "dispersion"
     return OpticalReach(
         length=length, binding=binding, basis=basis, start_db=bare.margin_db, loss_db=loss, dispersion_db=dispersion,
@@ -72,14 +76,28 @@ def optical_reach(
 
 
 @functools.lru_cache(maxsize=512)
-def _path(rate: str, architecture: str, host_loss_db: float, length: float, dispersion: bool = True) -> PathResult:
+def optical_path(rate: str, architecture: str, host_loss_db: float, length: float) -> PathResult:
+    """The path of a lane of ``rate`` over ``length`` [m] of the fibre that goes with ``architecture``."""
+    lane = _lane(rate, architecture)
+    return run_path(
+        ARCHITECTURES[architecture], lane.lane(), lane.host(host_loss_db), _optics(lane, architecture, length), _ENGINE
+    )
+
+
+def _lane(rate: str, architecture: str) -> OpticalLane:
     check.one_of("optical_reach", "rate", rate, SYMBOL_RATES)
     check.one_of("optical_reach", "architecture", architecture, ARCHITECTURES)
-    lane = OpticalLane(rate=rate, wavelength=WAVELENGTH)
-    optics: ImddChannel = lane.optics(length)
-    if not dispersion and isinstance(optics.fiber, SingleModeFiber):
-        optics = replace(optics, fiber=replace(optics.fiber, dispersion=0.0, slope=0.0))
-    return run_path(ARCHITECTURES[architecture], lane.lane(), lane.host(host_loss_db), optics, _ENGINE)
+    return OpticalLane(rate=rate, wavelength=SHORT_WAVELENGTH if architecture == MULTIMODE else WAVELENGTH)
+
+
+def _optics(lane: OpticalLane, architecture: str, length: float) -> ImddChannel:
+    return lane.multimode(length) if architecture == MULTIMODE else lane.optics(length)
+
+
+def _loss_per_metre(rate: str, architecture: str) -> float:
+    lane = _lane(rate, architecture)
+    fiber = _optics(lane, architecture, 1 * m).fiber
+    return fiber.loss_db(lane.wavelength) if fiber is not None else 0.0
 
 
 def optical_bit_error_ratio(
@@ -88,7 +106,9 @@ def optical_bit_error_ratio(
     """Bit error ratio before the code of the whole path at ``length`` [m], ``spent_margin_db`` of light given away first."""
     check.positive("optical_bit_error_ratio", "length", length, "m")
     check.not_negative("optical_bit_error_ratio", "spent_margin_db", spent_margin_db, "dB")
-    found = _path(rate, architecture, host_loss_db, length)
+    found = optical_path(rate, architecture, host_loss_db, length)
+    if not spent_margin_db:
+        return found.pre_fec
     settled = _ENGINE.fit(found.optical.settled.pass_.attenuated(spent_margin_db - found.margin_db))
     return float(settled.error_ratios()[1] + sum(found.electrical))
 

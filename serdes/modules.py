@@ -1,4 +1,8 @@
-"""What sits in the module: a DSP both ways, in one direction, or none. Architectures as data, links made of them."""
+"""What sits in the module: a DSP both ways, in one direction, or none. Architectures as data, and the path of a lane through them.
+
+A segment ends where a DSP decides and sends anew. Error ratios of the segments add; the outer code is the hosts' and sees the sum;
+an inner code is the modules' and works on the segment with the light alone.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +16,19 @@ from channels.imdd import ImddChannel
 from channels.stages import Amplifier
 from dsp import check
 from dsp.equalizer import FixedTaps, Mmse
+from dsp.fec import KP4, Fec
 from dsp.grid import Grid
+from dsp.inner_ratio import OVERHEAD, after_inner, before_inner
 from dsp.units import ns
 from serdes import waveform
-from serdes.link import Link, Receiver, Transmitter
+from serdes.link import Link, Receiver, RetimedLink, Transmitter
 from serdes.noise_free import symbols
 from serdes.semi_analytic import SemiAnalytic
 from serdes.sensitivity import Sensitivity, sensitivity
 from serdes.statistical import Statistical
+
+_LEAST_SHARE = 0.01
+"""Share of the error ratio that is left to the light where electrical segments use up more than the rest: it fails anyway."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,14 +113,17 @@ ARCHITECTURES: dict[str, Architecture] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Lane:
-    """The electronics around the optics at one symbol rate.
+    """The electronics around the optics at one symbol rate of the hosts.
 
-    ``host_noise_db``: rms noise of a host's receiver behind a linear module against its outer level, white up to the symbol rate. ``noise_density`` [V^2/Hz]
-    of the receivers that end electrical segments. ``host_taps``: feed-forward taps of both, with one feedback tap.
-    ``bit_error_ratio``: of the whole path, before the code.
+    ``fec``: the hosts' outer code, which bears ``bit_error_ratio`` before it. ``inner``: whether Hamming(128,120) protects the
+    optical segment, which then runs faster (`optical_rate`). ``host_noise_db``: rms noise of a host's receiver behind a linear
+    module against its outer level, white up to the symbol rate. ``noise_density`` [V^2/Hz] of the receivers that end electrical
+    segments. ``host_taps``: feed-forward taps of both, with one feedback tap.
     """
 
     symbol_rate: float
+    fec: Fec = KP4
+    inner: bool = False
     bit_error_ratio: float = 2.4e-4
     host_tx: Transmitter = Transmitter(amplitude=0.4)
     host_noise_db: float = -32.0
@@ -121,12 +133,28 @@ class Lane:
 
     def __post_init__(self) -> None:
         check.symbol_rate(self, "symbol_rate", self.symbol_rate)
-        check.between(self, "bit_error_ratio", self.bit_error_ratio, 1e-15, 0.1)
+        check.instance(self, "fec", self.fec, Fec)
+        check.instance(self, "inner", self.inner, bool)
+        check.between(self, "bit_error_ratio", self.bit_error_ratio, 1e-15, 0.01)
         check.instance(self, "host_tx", self.host_tx, Transmitter)
         check.between(self, "host_noise_db", self.host_noise_db, -100, 0, "dB")
         check.between(self, "noise_density", self.noise_density, 0, 1e-12, "V^2/Hz", hint="1e-8 V^2/GHz is 1e-17 V^2/Hz")
         check.count(self, "host_taps", self.host_taps, 1)
         check.instance(self, "module_rx", self.module_rx, Receiver)
+
+    @property
+    def optical_rate(self) -> float:
+        """Symbols per second on the fibre [Bd]."""
+        return self.symbol_rate * (OVERHEAD if self.inner else 1.0)
+
+    def optical_limit(self, electrical: float) -> float:
+        """Bit error ratio that the light may have where the electrical segments have ``electrical`` in all."""
+        left = max(self.bit_error_ratio - electrical, _LEAST_SHARE * self.bit_error_ratio)
+        return before_inner(left) if self.inner else left
+
+    def decoded(self, optical: float) -> float:
+        """What the outer code sees of an ``optical`` bit error ratio."""
+        return after_inner(optical) if self.inner else optical
 
     def host_rx(self, level: float, equalized: bool = True) -> Receiver:
         """The host's receiver behind a linear module whose outer level is ``level`` [V] without copper."""
@@ -143,13 +171,18 @@ class Lane:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PathResult:
-    """A module's path, host to host: ``optical`` margin and sensitivity; ``electrical``: bit error ratios of the segments that end
-    at retimers. ``margin_db``: optical loss that may be added. ``outcome`` "ok" or "fails", with the binding cause in ``reason``.
+    """A module's path, host to host.
+
+    ``link``: its segments. ``optical``: margin and sensitivity of the one with the light; ``electrical``: bit error ratios of the
+    others. ``pre_fec``: what the outer code sees as the path stands, ``post_fec``: share of its words that fail then (independent
+    errors). ``outcome``: "ok", "overload", or "fails" with the cause in ``reason``.
     """
 
-    link: Link
+    link: Link | RetimedLink
     optical: Sensitivity
     electrical: tuple[float, ...]
+    pre_fec: float
+    post_fec: float
     outcome: str
     reason: str
 
@@ -163,6 +196,46 @@ class PathResult:
         """The largest part of the decision error at the limit."""
         variances = self.optical.settled.variances
         return max(variances, key=lambda cause: variances[cause])
+
+
+def path_link(architecture: Architecture, lane: Lane, host: Channel, optics: ImddChannel) -> Link | RetimedLink:
+    """The segments of a path in series; one link where nothing in between decides. ``host``: one side's electrical way."""
+    light = optical_link(architecture, lane, host, optics)
+    if architecture.transmit == architecture.receive == "linear":
+        return replace(light, fec=lane.fec)
+    wire = electrical_link(lane, host)
+    before, after = (
+        (wire,) if way == "retimed" else () for way in (architecture.transmit, architecture.receive)
+    )  # fmt: skip
+    return RetimedLink(segments=(*before, light, *after), fec=lane.fec)
+
+
+def run_path(
+    architecture: Architecture, lane: Lane, host: Channel, optics: ImddChannel, engine: SemiAnalytic | None = None
+) -> PathResult:
+    """The whole path: what the electrical segments use up of the error ratio is not there for the light."""
+    engine = engine or SemiAnalytic(n_symbols=4096, taps_per_symbol=2)
+    link = path_link(architecture, lane, host, optics)
+    segments = link.segments if isinstance(link, RetimedLink) else (link,)
+    light = segments[1 if architecture.transmit == "retimed" else 0]
+    electrical = tuple(_electrical_ratio(segment) for segment in segments if segment is not light)
+    used = sum(electrical)
+    found = sensitivity(light, lane.optical_limit(used), engine)
+    pre_fec = min(lane.decoded(found.standing.error_ratios()[1]) + used, 0.5)
+    overload = optics.overload(lane.host_tx.amplitude if optics.predistortion is None else optics.predistortion.full_scale)
+    if used >= lane.bit_error_ratio:
+        outcome, reason = "fails", f"host to module alone has a bit error ratio of {electrical[0]:.2g}"
+    elif overload:
+        outcome, reason = "overload", overload
+    elif found.outcome == "fails" or found.margin_db < 0:
+        outcome = "fails"
+        reason = found.reason or f"{-found.margin_db:.1f} dB of light are missing"
+    else:
+        outcome, reason = "ok", ""
+    return PathResult(
+        link=link, optical=found, electrical=electrical, pre_fec=pre_fec, post_fec=float(lane.fec.codeword_failure(pre_fec)),
+        outcome=outcome, reason=reason,
+    )  # fmt: skip
 
 
 def optical_link(architecture: Architecture, lane: Lane, host: Channel, optics: ImddChannel) -> Link:
@@ -181,10 +254,10 @@ def optical_link(architecture: Architecture, lane: Lane, host: Channel, optics: 
     if architecture.transmit == "retimed":
         tx = Transmitter(amplitude=rule.full_scale, constellation=lane.host_tx.constellation)
     else:
-        taps = transmit_taps(lane, host, optics.driver) if architecture.equalized else FixedTaps()
+        taps = transmit_taps(lane.optical_rate, host, optics.driver) if architecture.equalized else FixedTaps()
         tx = replace(lane.host_tx, ffe=taps)
         top = float(optics.source.drive_for(rule.powers(np.array(rule.full_scale), optics.source)))
-        peak = drive_peak(lane.symbol_rate, tx, host, optics.driver)
+        peak = drive_peak(lane.optical_rate, tx, host, optics.driver)
         driver = replace(optics.driver, gain=optics.driver.gain * top / peak)
         optics, parts = replace(optics, driver=driver, predistortion=None), (host,)
     behind: tuple[Channel, ...] = ()
@@ -193,53 +266,31 @@ def optical_link(architecture: Architecture, lane: Lane, host: Channel, optics: 
     else:
         rx, behind = lane.host_rx(level, architecture.equalized), (host,)
     channel = Cascade(parts=(*parts, optics, *behind)) if parts or behind else optics
-    return Link(symbol_rate=lane.symbol_rate, tx=tx, channel=channel, rx=rx)
+    return Link(symbol_rate=lane.optical_rate, tx=tx, channel=channel, rx=rx)
 
 
 def electrical_link(lane: Lane, host: Channel) -> Link:
     """A segment between host and retimer: transmit taps of the host, receiver of the module's host side."""
-    taps = transmit_taps(lane, host, Amplifier())
+    taps = transmit_taps(lane.symbol_rate, host, Amplifier())
     return Link(symbol_rate=lane.symbol_rate, tx=replace(lane.host_tx, ffe=taps), channel=host, rx=lane.electrical_rx())
 
 
-def run_path(
-    architecture: Architecture, lane: Lane, host: Channel, optics: ImddChannel, engine: SemiAnalytic | None = None
-) -> PathResult:
-    """The whole path: error ratios of its segments add, what the retimed electrical ones use up is not there for the light."""
-    engine = engine or SemiAnalytic(n_symbols=4096, taps_per_symbol=2)
-    n_retimed = (architecture.transmit == "retimed") + (architecture.receive == "retimed")
-    ratio = _electrical_ratio(lane, host) if n_retimed else 0.0
-    electrical = (ratio,) * n_retimed
-    left = lane.bit_error_ratio - sum(electrical)
-    link = optical_link(architecture, lane, host, optics)
-    found = sensitivity(link, max(left, 0.01 * lane.bit_error_ratio), engine)
-    overload = optics.overload(lane.host_tx.amplitude if optics.predistortion is None else optics.predistortion.full_scale)
-    if left <= 0:
-        outcome, reason = "fails", f"host to module alone has a bit error ratio of {ratio:.2g}"
-    elif overload:
-        outcome, reason = "overload", overload
-    elif found.outcome == "fails" or found.margin_db < 0:
-        outcome = "fails"
-        reason = found.reason or f"{-found.margin_db:.1f} dB of light are missing"
-    else:
-        outcome, reason = "ok", ""
-    return PathResult(link=link, optical=found, electrical=electrical, outcome=outcome, reason=reason)
+@functools.lru_cache(maxsize=256)
+def _electrical_ratio(segment: Link) -> float:
+    return Statistical(eye=False).run(segment).ber
 
 
 @functools.lru_cache(maxsize=256)
-def _electrical_ratio(lane: Lane, host: Channel) -> float:
-    return Statistical(eye=False).run(electrical_link(lane, host)).ber
-
-
-@functools.lru_cache(maxsize=256)
-def transmit_taps(lane: Lane, host: Channel, driver: Amplifier, n_taps: int = 5, regularisation: float = 0.02) -> FixedTaps:
+def transmit_taps(
+    symbol_rate: float, host: Channel, driver: Amplifier, n_taps: int = 5, regularisation: float = 0.02
+) -> FixedTaps:
     """Taps of the host that pre-equalise its way to the modulator: least squares, the sum of magnitudes 1.
 
     ``regularisation``: weight of the taps' power against that of the pulse; it bounds the loss of swing.
     """
-    grid = waveform.memory(host, lane.symbol_rate, 8)
+    grid = waveform.memory(host, symbol_rate, 8)
     f = grid.f
-    spectrum = host.transfer(f) * driver.transfer(f) * np.sinc(f / lane.symbol_rate)
+    spectrum = host.transfer(f) * driver.transfer(f) * np.sinc(f / symbol_rate)
     pulse = np.fft.irfft(spectrum, grid.n)
     peak = int(np.argmax(np.abs(pulse)))
     h = np.roll(pulse, 64 * 8 - peak)[: 160 * 8 : 8]

@@ -16,8 +16,8 @@ from serdes.noise_free import Pass, noise_free, optics_in
 from serdes.operating_point import OperatingPoint, operating_point
 from serdes.semi_analytic import SemiAnalytic, Settled
 
-MOST_DB = 60.0
-"""Attenuation beyond which no link is expected to work."""
+MOST_DB, MOST_LIGHT_DB = 60.0, 20.0
+"""Attenuation beyond which no link is expected to work, and light beyond what there is that could help one."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -26,7 +26,7 @@ class Sensitivity:
 
     ``margin_db``: loss that may be added to the link as it stands, negative where it fails as it stands. ``oma``, ``average_power``
     [W] at the photodiode then. ``outcome``: "found", "beyond bracket" (met with all of `MOST_DB`), "fails" (not met however much
-    light, up to 20 dB more than there is). ``settled``: the receiver there.
+    light, up to `MOST_LIGHT_DB` more than there is). ``settled``: the receiver there; ``standing``: the one without added loss.
     """
 
     margin_db: float
@@ -35,6 +35,7 @@ class Sensitivity:
     outcome: str
     reason: str
     settled: Settled
+    standing: Settled
 
     @property
     def oma_dbm(self) -> float:
@@ -82,18 +83,21 @@ def _search(passed: Pass, bit_error_ratio: float, engine: SemiAnalytic, oma: flo
     def result(loss_db: float, outcome: str, reason: str = "") -> Sensitivity:
         a = 10 ** (-loss_db / 10)
         return Sensitivity(
-            margin_db=loss_db, oma=a * oma, average_power=a * mean, outcome=outcome, reason=reason, settled=seen[loss_db]
-        )
+            margin_db=loss_db, oma=a * oma, average_power=a * mean, outcome=outcome, reason=reason, settled=seen[loss_db],
+            standing=seen[0.0],
+        )  # fmt: skip
 
     at, here = 0.0, surplus(0.0)
     step = 4.0 if here > 0 else -4.0
+    if here <= 0 and surplus(-MOST_LIGHT_DB) < 0:
+        ratio = seen[-MOST_LIGHT_DB].error_ratios()[1]
+        return result(
+            -MOST_LIGHT_DB, "fails", f"{ratio:.2g} even with {MOST_LIGHT_DB:g} dB more light: interference, not noise"
+        )
     while True:
         beyond = at + step
-        if not -20.0 <= beyond <= MOST_DB:
-            if step > 0:
-                return result(at, "beyond bracket", f"still met with {at:g} dB more loss")
-            ratio = seen[at].error_ratios()[1]
-            return result(at, "fails", f"{ratio:.2g} even with {-at:g} dB more light: interference, not noise")
+        if beyond > MOST_DB:
+            return result(at, "beyond bracket", f"still met with {at:g} dB more loss")
         there = surplus(beyond)
         if there * here <= 0:
             break

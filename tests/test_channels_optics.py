@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from channels.channel import Cascade
-from channels.fiber import OM4, MultimodeFiber, SingleModeFiber
+from channels.fiber import OM4, MultimodeFiber, SingleModeFiber, dispersion_null
 from channels.host import HostLoss
 from channels.imdd import ImddChannel, Predistortion, flattened, without_noise
 from channels.lasers import Laser
@@ -45,6 +45,14 @@ def test_nulls_of_dispersion_where_the_textbook_has_them(chirp, length, null):
     linear = channel.transfer(GRID.f)
     band = GRID.f < 150 * GHz
     assert np.max(np.abs(np.abs(linear) - seen)[band]) < 2e-3 * np.max(np.abs(linear))
+
+
+def test_the_null_has_its_length():
+    """First null at Nyquist after 5.20 km (53.125 GBd) and 1.30 km (106.25 GBd) of 17 ps/nm/km at 1550 nm."""
+    fiber = SingleModeFiber(length=1.0, dispersion=17 * ps / nm / km)
+    assert dispersion_null(fiber, 1550 * nm, 53.125 / 2 * GHz) == pytest.approx(5.20 * km, rel=2e-3)
+    assert dispersion_null(fiber, 1550 * nm, 53.125 * GHz) == pytest.approx(1.30 * km, rel=2e-3)
+    assert dispersion_null(SingleModeFiber(length=1.0), 1310 * nm, 50 * GHz) == np.inf
 
 
 def test_positive_chirp_loses_where_dispersion_is_anomalous():

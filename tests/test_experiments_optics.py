@@ -9,11 +9,12 @@ from typer.testing import CliRunner
 
 from channels.host import HostLoss
 from dsp.equalizer import Mmse
+from dsp.fec import KP4
 from experiments.commands.optics import commands
 from experiments.optical_lanes import OpticalLane
 from experiments.studies import crossover, optics
 from experiments.studies import tdecq as tdecq_study
-from serdes.link import Receiver, Transmitter
+from serdes.link import Receiver, RetimedLink, Transmitter
 from serdes.modules import ARCHITECTURES, Architecture, Figure, Lane, drive_peak, optical_link, run_path, transmit_taps
 from serdes.semi_analytic import SemiAnalytic
 from serdes.sensitivity import outer_drive
@@ -80,7 +81,7 @@ def test_too_much_light_is_named():
 
 def test_host_taps_pre_equalise_within_the_peak():
     lane, host = LANE.lane(), LANE.host(12.0)
-    taps = transmit_taps(lane, host, LANE.optics(0.0).driver)
+    taps = transmit_taps(lane.symbol_rate, host, LANE.optics(0.0).driver)
     assert np.sum(np.abs(taps.feed_forward)) == pytest.approx(1)
     assert taps.feed_forward[1] < 0 > taps.feed_forward[3]
     plain = drive_peak(lane.symbol_rate, lane.host_tx, host, LANE.optics(0.0).driver)
@@ -114,42 +115,110 @@ def map_rows():
     tasks = [
         crossover.Task(technology=t, rate="224G") for t in crossover.TECHNOLOGIES if t.kind in ("passive", "CPO", "retimed")
     ]
-    short = (1.0, 2.0, 5.0, 500.0)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crossover, "DISTANCES", short)
-        rows = [row for task in tasks for row in crossover.solve(task)]
-        yield rows, crossover._reaches(rows, ("224G",)), crossover._best(rows, ("224G",))
+        patch.setattr(crossover, "DISTANCES", (1.0, 2.0, 5.0, 500.0))
+        solved = [crossover.solve(task) for task in tasks]
+        rows, reaches = [row for part, _ in solved for row in part], [reach for _, reach in solved]
+        yield rows, reaches, crossover._best(rows, ("224G",))
 
 
 def test_copper_wins_energy_wherever_it_reaches(map_rows):
     rows, reaches, best = map_rows
-    closing = {r["distance_m"] for r in rows if r["technology"] == "passive copper" and r["closes"]}
+    closing = {r["distance_m"] for r in rows if r["technology"] == "passive copper, low-loss hosts" and r["closes"]}
     assert 1.0 in closing
     assert 500.0 not in closing
     for r in best:
-        if r["distance_m"] in closing:
-            assert "passive" in r["technology"]
-        else:
-            assert "passive" not in r["technology"]
-    assert next(r for r in reaches if r["technology"] == "passive copper")["outcome"] == "found"
+        assert ("passive" in r["technology"]) == (r["distance_m"] in closing)
+    by = {r["technology"]: r for r in reaches}
+    low, nominal, high = (by[t.name]["reach_m"] for t in crossover.COPPER[:3])
+    assert low > nominal > high > 1
+    assert by["passive copper, low-loss hosts"]["outcome"] == "found"
+    assert by["DSP module, 16 dB hosts"]["outcome"] == "beyond the map"
     assert all(r["latency_ns"] > 0 for r in rows)
+    spans = crossover._spans(reaches, "224G")
+    assert spans["passive copper, low-loss hosts"] == (1.0, low)
+    assert spans["co-packaged (CPO), 4 dB hosts"][0] == low
+    assert "DSP module, 16 dB hosts" not in spans
 
 
 def test_the_map_is_drawn(map_rows, tmp_path):
-    _, reaches, best = map_rows
-    crossover._draw(reaches, best, ("224G",)).savefig(tmp_path / "map.png")
+    _, reaches, _ = map_rows
+    crossover._draw(reaches, ("224G",)).savefig(tmp_path / "map.png")
     assert (tmp_path / "map.png").stat().st_size > 10_000
-    assert any("wins energy" in note for note in crossover._notes(reaches, best))
+    assert any("wins energy wherever it reaches" in note for note in crossover._notes(reaches))
+
+
+def test_slower_rates_have_one_kind_of_host():
+    task = crossover.Task(technology=crossover.COPPER[1], rate="112G")
+    assert crossover.solve(task) == ([], {})
+    assert crossover.Task(technology=crossover.COPPER[0], rate="112G").name == crossover.STANDARD_HOSTS
+    with pytest.raises(ValueError, match="rate"):
+        crossover.run(("57G",))
 
 
 def test_points_of_the_study():
     row = optics.solve(optics.Task(sweep="host", rate="112G", architecture="LPO", host_loss_db=4.0))
     assert row["outcome"] == "ok"
+    assert row["host_loss_db"] == pytest.approx(4.0)
     assert row["error_ratio"] < 2.4e-4
+    assert row["codeword_failure"] < 8.2e-13
     stage = optics.solve(optics.Task(sweep="stages", rate="224G", architecture="FFE, 5 taps", bandwidths=(70.0, 70.0)))
     assert stage["oma_dbm"] == pytest.approx(-9.0, abs=0.1)
     sweeps = {t.sweep for t in optics.tasks(("112G",))}
     assert sweeps == set(optics._SWEEPS)
+    swept = {(t.sweep, t.architecture) for t in optics.tasks(("112G",))}
+    assert {(s, a) for s in ("host", "fibre", "bandwidth") for a in optics.COMPARED} <= swept
+
+
+def test_the_inner_code_nets_a_decibel():
+    """Published -8.87 dBm at 106.25 GBd and -10.01 at 113.4375: 1.14 dB net of the faster symbols."""
+    alone, inner = (
+        optics.solve(optics.Task(sweep="codes", rate="224G", architecture=code, bandwidths=(55.0, 60.0)))
+        for code in optics.CODES
+    )
+    assert inner["symbol_rate_gbd"] == pytest.approx(113.4375)
+    assert alone["oma_dbm"] == pytest.approx(-8.87, abs=0.3)
+    assert alone["oma_dbm"] - inner["oma_dbm"] == pytest.approx(1.14, abs=0.1)
+
+
+def test_the_inner_code_is_on_the_light_alone():
+    coded = replace(LANE, inner=True)
+    plain, found = (
+        run_path(ARCHITECTURES["retimed"], lane.lane(), lane.host(8.0), optics.quiet_optics(lane), FAST)
+        for lane in (LANE, coded)
+    )
+    before, light, after = found.link.segments
+    assert before.symbol_rate == after.symbol_rate == LANE.symbol_rate
+    assert light.symbol_rate == pytest.approx(113.4375e9)
+    assert 0.8 < found.margin_db - plain.margin_db < 1.4
+    assert coded.lane().optical_limit(0.0) == pytest.approx(4.85e-3, rel=0.01)
+    assert coded.lane().optical_limit(1e-4) < coded.lane().optical_limit(0.0)
+
+
+def test_segments_of_each_architecture_and_the_sum_of_their_errors():
+    noisy = replace(LANE.lane(), noise_density=6e-15)
+    for name, segments in (("retimed", 3), ("LRO", 2), ("LPO", 1)):
+        found = run_path(ARCHITECTURES[name], noisy, LANE.host(12.0), optics.quiet_optics(LANE), FAST)
+        links = found.link.segments if isinstance(found.link, RetimedLink) else (found.link,)
+        assert len(links) == segments
+        assert found.link.fec == KP4
+        assert len(found.electrical) == segments - 1
+        assert found.pre_fec == pytest.approx(sum(found.electrical) + found.optical.standing.error_ratios()[1])
+        assert found.post_fec == pytest.approx(float(KP4.codeword_failure(found.pre_fec)))
+    assert found.link.channel.parts[0] == found.link.channel.parts[-1] == LANE.host(12.0)
+
+
+def test_hosts_from_a_file(channels_dir):
+    """A measured host-to-module channel in the place of a loss: the linear module suffers, the DSP does not."""
+    file = next((channels_dir / "ck_c2m_il14").rglob("*THRU.s4p"))
+    rows = {
+        name: optics.solve(optics.Task(sweep="file", rate="112G", architecture=name, file=str(file)))
+        for name in ("retimed", "LPO", "slicer")
+    }
+    assert 8 < rows["retimed"]["host_loss_db"] < 20
+    assert rows["retimed"]["outcome"] == "ok"
+    assert rows["LPO"]["margin_db"] < rows["retimed"]["margin_db"] - 1
+    assert rows["slicer"]["outcome"] == "fails"
 
 
 def capture(folder):
@@ -194,7 +263,8 @@ GOOD = {"name": "x", "title": "x", "transmit": "linear", "receive": "linear", "e
         (Lane, {"symbol_rate": 1e11}, "host_noise_db", 3.0), (Lane, {"symbol_rate": 1e11}, "noise_density", 1.0),
         (Lane, {"symbol_rate": 1e11}, "host_taps", 0), (Lane, {"symbol_rate": 1e11}, "module_rx", Transmitter(amplitude=1.0)),
         (OpticalLane, {"rate": "56G"}, "rate", "57G"), (OpticalLane, {"rate": "56G"}, "wavelength", 1.0),
-        (OpticalLane, {"rate": "56G"}, "bandwidth", 0.0),
+        (OpticalLane, {"rate": "56G"}, "bandwidth", 0.0), (OpticalLane, {"rate": "56G"}, "inner", 1),
+        (Lane, {"symbol_rate": 1e11}, "fec", 1), (Lane, {"symbol_rate": 1e11}, "inner", "Hamming"),
     ],
 )  # fmt: skip
 def test_wrong_values_are_named(cls, good, field, value):

@@ -53,18 +53,24 @@ def tdecq(
 @commands.command()
 def optics(
     rate: Annotated[list[str] | None, typer.Option(help="Lane rate, may be repeated; by default 112G and 224G.")] = None,
+    host: Annotated[
+        Path | None, typer.Option(help="Channel file of a host's way to its module, put at both ends: one table more.")
+    ] = None,
     out: Out = Path("out/optics"),
 ) -> None:
     """Where a module needs a DSP: margin against host loss, fibre and bandwidth; what each equaliser stage buys."""
     from experiments.studies import optics as study
 
     with progress("optics") as report:
-        answer = study.run(tuple(rate) if rate else study.RATES, report)
+        answer = study.run(tuple(rate) if rate else study.RATES, host, report)
     columns = {
         "rate": "rate", "architecture": "module", "host_loss_db": "host dB", "margin_db": "margin dB", "penalty_db": "penalty dB",
-        "error_ratio": "error ratio", "outcome": "outcome", "binding_cause": "binding cause",
+        "error_ratio": "error ratio", "codeword_failure": "words lost", "outcome": "outcome", "binding_cause": "binding cause",
     }  # fmt: skip
     show(answer.tables["host"], columns, "Optical margin against host loss per side")
+    if host:
+        del columns["penalty_db"]
+        show(answer.tables["file"], columns, f"With the channel of {host.name} at both hosts")
     stages = {"stage": "receiver", "tx_ghz": "Tx GHz", "rx_ghz": "Rx GHz", "oma_dbm": "OMA dBm", "outcome": "outcome"}
     show(answer.tables["stages"], stages, "OMA needed for 2.4e-4 at 106.25 GBd")
     finish(answer, out)

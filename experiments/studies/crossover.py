@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dsp.units import km, nm, ns, pJ
-from experiments.optical_lanes import OpticalLane
+from dsp import check
+from dsp.units import km, ns, pJ
+from experiments.optical_lanes import SYMBOL_RATES
+from experiments.optical_reach import MARGIN_DB, MULTIMODE, optical_path, optical_reach
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
 from serdes.link import Link, RetimedLink
-from serdes.modules import ARCHITECTURES, run_path
+from serdes.modules import ARCHITECTURES
 from serdes.modules import Figure as Cost
 from serdes.reach import settle
-from serdes.semi_analytic import SemiAnalytic
 from serdes.setups import setup
 
 if TYPE_CHECKING:
@@ -28,11 +30,13 @@ DISTANCES = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 7.0, 1
              500.0, 1 * km, 2 * km, 3 * km, 4 * km, 6 * km, 10 * km)  # fmt: skip
 LONGEST_COPPER = 20.0
 """Copper beyond this is not computed: no lane rate goes half as far."""
-OPTICAL_MARGIN_DB, COPPER_MARGIN_DB = 1.5, 3.0
-"""The same 3 dB of slicer SNR on both media."""
+COPPER_MARGIN_DB = 2 * MARGIN_DB
+"""The same 3 dB of slicer SNR on both media: power of light is voltage."""
 LINEAR_HOST_DB, RETIMED_HOST_DB = 8.0, 16.0
 """Host loss per side at Nyquist for a linear and for a DSP module: an estimate of what each is sold for."""
 WIRE_DELAY, FIBER_DELAY = 4.5 * ns, 4.9 * ns
+SHORTEST_FIBER = 1.0
+"""No module is sold on less [m]."""
 SERDES = Cost(value=5 * pJ, source="estimate")
 """A host's SerDes at both ends of a lane [J/bit]; every technology needs it, so it is left out of the comparison."""
 
@@ -58,27 +62,41 @@ class Technology:
 
 
 _NOTHING = Cost(value=0.0, source="a wire takes none")
+_passive = partial(Technology, kind="passive", energy=_NOTHING, latency=0.0)
 COPPER = (
-    Technology(name="passive copper", kind="passive", hosts=("HL", "HL"), energy=_NOTHING, latency=0.0),
-    Technology(name="passive copper, lossy hosts", kind="passive", hosts=("HN", "HH"), energy=_NOTHING, latency=0.0),
-    Technology(name="ACC", kind="ACC", hosts=("HL", "HL"), energy=Cost(value=3 * pJ, source="estimate"), latency=0.0),
-    Technology(name="AEC", kind="AEC", hosts=("HL", "HL"), energy=Cost(value=12 * pJ, source="estimate"), latency=100 * ns),
+    _passive(name="passive copper, low-loss hosts", hosts=("HL", "HL")),
+    _passive(name="passive copper, nominal hosts", hosts=("HN", "HN")),
+    _passive(name="passive copper, high-loss host", hosts=("HN", "HH")),
+    Technology(
+        name="active copper (ACC)", kind="ACC", hosts=("HL", "HL"), energy=Cost(value=3 * pJ, source="estimate"), latency=0.0
+    ),
+    Technology(
+        name="retimed copper (AEC)",
+        kind="AEC",
+        hosts=("HL", "HL"),
+        energy=Cost(value=12 * pJ, source="estimate"),
+        latency=100 * ns,
+    ),
 )
 _HOSTS = {
-    "CPO": (("", 4.0),),
-    "LRO": ((f", {LINEAR_HOST_DB:g} dB hosts", LINEAR_HOST_DB),),
-    "LPO": ((f", {LINEAR_HOST_DB:g} dB hosts", LINEAR_HOST_DB), (f", {RETIMED_HOST_DB:g} dB hosts", RETIMED_HOST_DB)),
-    "retimed": ((f", {RETIMED_HOST_DB:g} dB hosts", RETIMED_HOST_DB),),
+    "CPO": (4.0,),
+    "LRO": (LINEAR_HOST_DB,),
+    "LPO": (LINEAR_HOST_DB, RETIMED_HOST_DB),
+    "retimed": (RETIMED_HOST_DB,),
+    MULTIMODE: (RETIMED_HOST_DB,),
 }
 OPTICS = tuple(
     Technology(
-        name=f"{ARCHITECTURES[k].title}{label}", kind=k, host_loss_db=loss, energy=ARCHITECTURES[k].energy,
+        name=f"{ARCHITECTURES[k].title}, {loss:g} dB hosts", kind=k, host_loss_db=loss, energy=ARCHITECTURES[k].energy,
         latency=ARCHITECTURES[k].latency.value,
     )
-    for k, hosts in _HOSTS.items()
-    for label, loss in hosts
+    for k, losses in _HOSTS.items()
+    for loss in losses
 )  # fmt: skip
 TECHNOLOGIES = (*COPPER, *OPTICS)
+STANDARD_HOSTS = "passive copper, standard hosts"
+"""What passive copper is called at rates whose standard has one kind of host."""
+_COPPER_NAMES = (STANDARD_HOSTS, *(t.name for t in COPPER))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,15 +106,25 @@ class Task:
     technology: Technology
     rate: str
 
+    @property
+    def name(self) -> str:
+        """Of the technology at this rate."""
+        passive = self.technology.kind == "passive"
+        return STANDARD_HOSTS if passive and not setup(self.rate).has_host_classes else self.technology.name
 
-def solve(task: Task) -> list[dict[str, Any]]:
-    """Rows of one technology; runs in a worker process."""
-    return _copper(task) if task.technology.copper else _optics(task)
+
+def solve(task: Task) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Rows of one technology by distance, and its reach, empty for host classes that the rate does not have.
+
+    Runs in a worker process.
+    """
+    rows = _copper(task) if task.technology.copper else _optics(task)
+    return rows, _reach(task, rows) if rows else {}
 
 
 def _copper(task: Task) -> list[dict[str, Any]]:
     s, technology = setup(task.rate), task.technology
-    if technology.name.endswith("lossy hosts") and not s.has_host_classes:
+    if not s.has_host_classes and technology.kind == "passive" and technology.hosts != ("HL", "HL"):
         return []
     hosts = technology.hosts if s.has_host_classes else None
     makers: dict[str, Callable[..., Link | RetimedLink]] = {"passive": s.link, "ACC": s.redriven, "AEC": s.retimed}
@@ -114,26 +142,23 @@ def _copper(task: Task) -> list[dict[str, Any]]:
 
 
 def _optics(task: Task) -> list[dict[str, Any]]:
-    technology, lane = task.technology, OpticalLane(rate=task.rate, wavelength=1304.5 * nm)
-    architecture = ARCHITECTURES[technology.kind]
-    rows, found = [], None
+    technology, rows, margin = task.technology, [], 0.0
     for length in DISTANCES:
-        if length < 1:
+        if length < SHORTEST_FIBER or margin <= -20:
             continue
-        # up to 100 m the fibre is nothing
-        if found is None or length > 100:
-            engine = SemiAnalytic(n_symbols=2048, taps_per_symbol=2)
-            found = run_path(architecture, lane.lane(), lane.host(technology.host_loss_db), lane.optics(length), engine)
-        closes = found.outcome == "ok" and found.margin_db >= OPTICAL_MARGIN_DB
+        # up to 20 m any fibre is nothing
+        found = optical_path(task.rate, technology.kind, technology.host_loss_db, length if length > 20 else SHORTEST_FIBER)
+        margin = max(found.margin_db, -20.0)
+        closes = found.outcome == "ok" and margin >= MARGIN_DB
         delay = technology.latency + FIBER_DELAY * length
-        rows.append(_row(task, length, max(found.margin_db, -20.0), "optical power", closes, found.binding, delay))
+        rows.append(_row(task, length, margin, "optical power", closes, found.binding, delay))
     return rows
 
 
 def _row(task: Task, length: float, margin: float, margin_of: str, closes: bool, binding: str, delay: float) -> dict[str, Any]:
     energy = task.technology.energy
     return {
-        "rate": task.rate, "distance_m": length, "technology": task.technology.name, "closes": bool(closes),
+        "rate": task.rate, "distance_m": length, "technology": task.name, "closes": bool(closes),
         "margin_db": round(margin, 2), "margin_of": margin_of, "binding_cause": binding,
         "pj_per_bit": round(energy.value / pJ, 2), "energy_source": energy.source, "latency_ns": round(delay / ns, 2),
     }  # fmt: skip
@@ -141,46 +166,49 @@ def _row(task: Task, length: float, margin: float, margin_of: str, closes: bool,
 
 def run(rates: Sequence[str] = RATES, progress: Progress = silent) -> Answer:
     """The whole map."""
+    for rate in rates:
+        check.one_of("crossover", "rate", rate, SYMBOL_RATES)
     tasks = [Task(technology=t, rate=rate) for rate in reversed(rates) for t in TECHNOLOGIES]
     tasks.sort(key=lambda task: task.technology.kind not in ("AEC", "ACC"))
-    rows = [row for part in run_all(solve, tasks, progress) for row in part]
-    order = {t.name: i for i, t in enumerate(TECHNOLOGIES)}
+    solved = run_all(solve, tasks, progress)
+    rows = [row for part, _ in solved for row in part]
+    reaches = [reach for _, reach in solved if reach]
+    order = {name: i for i, name in enumerate((STANDARD_HOSTS, *(t.name for t in TECHNOLOGIES)))}
     rows.sort(key=lambda r: (rates.index(r["rate"]), r["distance_m"], order[r["technology"]]))
-    reaches = _reaches(rows, rates)
+    reaches.sort(key=lambda r: (rates.index(r["rate"]), order[r["technology"]]))
     best = _best(rows, rates)
     return Answer(
         question=QUESTION,
         tables={"crossover": rows, "reaches": reaches, "least_energy": best},
-        figures={"crossover": lambda: _draw(reaches, best, rates)},
-        notes=_notes(reaches, best),
+        figures={"crossover": lambda: _draw(reaches, rates)},
+        notes=_notes(reaches),
     )
 
 
-def _reaches(rows: Sequence[dict[str, Any]], rates: Sequence[str]) -> list[dict[str, Any]]:
-    """Longest distance at which each technology closes, by interpolation of its margin on the logarithm of distance."""
-    table = []
-    for rate in rates:
-        for t in TECHNOLOGIES:
-            mine = [r for r in rows if (r["rate"], r["technology"]) == (rate, t.name)]
-            if not mine:
-                continue
-            needed = COPPER_MARGIN_DB if t.copper else OPTICAL_MARGIN_DB
-            closing = [r for r in mine if r["closes"]]
-            reach, cause, end = 0.0, mine[0]["binding_cause"], "fails at the shortest"
-            if closing:
-                last = closing[-1]
-                after = [r for r in mine if r["distance_m"] > last["distance_m"]]
-                reach, cause, end = last["distance_m"], last["binding_cause"], "beyond the map"
-                if after:
-                    near, end, cause = after[0], "found", after[0]["binding_cause"]
-                    share = (last["margin_db"] - needed) / max(last["margin_db"] - near["margin_db"], 1e-9)
-                    reach = float(last["distance_m"] * (near["distance_m"] / last["distance_m"]) ** np.clip(share, 0, 1))
-            table.append({
-                "rate": rate, "technology": t.name, "reach_m": round(reach, 3), "outcome": end, "binding_cause": cause,
-                "pj_per_bit": round(t.energy.value / pJ, 2), "energy_source": t.energy.source,
-                "device_latency_ns": round(t.latency / ns, 1),
-            })  # fmt: skip
-    return table
+def _reach(task: Task, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Longest distance at which a technology closes, and what ends it: light by its study, wire between two distances."""
+    t, longest = task.technology, DISTANCES[-1]
+    closing = [r for r in rows if r["closes"]]
+    if not closing:
+        length, outcome, cause = 0.0, "fails at the shortest", rows[0]["binding_cause"]
+    elif t.copper:
+        last = closing[-1]
+        near = next(r for r in rows if r["distance_m"] > last["distance_m"])
+        share = (last["margin_db"] - COPPER_MARGIN_DB) / max(last["margin_db"] - near["margin_db"], 1e-9)
+        length = float(last["distance_m"] * (near["distance_m"] / last["distance_m"]) ** np.clip(share, 0, 1))
+        outcome, cause = "found", near["binding_cause"]
+    else:
+        found = optical_reach(task.rate, t.kind, t.host_loss_db)
+        length, outcome, cause = (
+            min(found.length, longest),
+            "found" if found.length < longest else "beyond the map",
+            found.binding,
+        )
+    return {
+        "rate": task.rate, "technology": task.name, "reach_m": round(length, 3), "outcome": outcome, "binding_cause": cause,
+        "pj_per_bit": round(t.energy.value / pJ, 2), "energy_source": t.energy.source,
+        "device_latency_ns": round(t.latency / ns, 1),
+    }  # fmt: skip
 
 
 def _best(rows: Sequence[dict[str, Any]], rates: Sequence[str]) -> list[dict[str, Any]]:
@@ -201,81 +229,98 @@ def _best(rows: Sequence[dict[str, Any]], rates: Sequence[str]) -> list[dict[str
     return table
 
 
-def _notes(reaches: Sequence[dict[str, Any]], best: Sequence[dict[str, Any]]) -> list[str]:
+def _notes(reaches: Sequence[dict[str, Any]]) -> list[str]:
     notes = [
-        "Closes: 3 dB of slicer SNR to spare, which is 1.5 dB of light. Energy is that of cable or modules at both ends; "
-        f"the hosts' SerDes ({SERDES.value / pJ:g} pJ/bit, {SERDES.source}) comes on top everywhere.",
+        f"Closes: {COPPER_MARGIN_DB:g} dB of slicer SNR to spare, which is {MARGIN_DB:g} dB of light. Energy is that of cable or "
+        f"modules at both ends; the hosts' SerDes ({SERDES.value / pJ:g} pJ/bit, {SERDES.source}) comes on top everywhere.",
         "Host loss is per side at Nyquist, without reflections and crosstalk: linear modules look better than they are.",
+        "Copper wins energy wherever it reaches: a passive wire takes none.",
     ]
     for rate in dict.fromkeys(r["rate"] for r in reaches):
-        mine = [r for r in best if r["rate"] == rate]
-        wires = [r["distance_m"] for r in mine if "passive" in r["technology"]]
-        if wires:
-            notes.append(
-                f"{rate}: passive copper wins energy wherever it reaches, here to {max(wires):g} m of the distances tried."
-            )
-        ends = ", ".join(f"{r['technology']} {r['reach_m']:g} m ({r['binding_cause']})" for r in reaches if r["rate"] == rate)
-        notes.append(f"{rate}: {ends}.")
+        mine = {r["technology"]: r for r in reaches if r["rate"] == rate}
+        steps = [
+            f"{name} to {_metres(high)} ({mine[name]['pj_per_bit']:g} pJ/bit)"
+            for name, (_, high) in _spans(reaches, rate).items()
+        ]
+        notes.append(f"{rate}, least energy: {', then '.join(steps)}.")
+        notes.append(f"{rate} reaches: {', '.join(_said(r) for r in mine.values())}.")
     return notes
 
 
-def _draw(reaches: Sequence[dict[str, Any]], best: Sequence[dict[str, Any]], rates: Sequence[str]) -> Figure:
-    """A bar for each technology and rate, from the shortest distance to its reach; the one of least energy is full."""
+def _said(r: dict[str, Any]) -> str:
+    if r["outcome"] == "beyond the map":
+        return f"{r['technology']} beyond {_metres(r['reach_m'])}"
+    return f"{r['technology']} {_metres(r['reach_m']) if r['reach_m'] else 'nowhere'} ({r['binding_cause']})"
+
+
+def _draw(reaches: Sequence[dict[str, Any]], rates: Sequence[str]) -> Figure:
+    """A bar for each technology and rate, from the shortest distance to its reach; full where it takes the least energy."""
     from serdes import plot
 
-    names = [t.name for t in TECHNOLOGIES]
-    palette = (*plot.COLOURS[:6], "#332288", "#332288", "#8C510A")
-    colours = dict(zip(names, palette, strict=True))
-    with plot.figure(11.5, 8.6) as (fig, ax):
+    palette = (plot.COLOURS[0], plot.COLOURS[5], "#88BBDD", plot.COLOURS[2], "#66C2A5", *plot.COLOURS[3:5], plot.COLOURS[1],
+               "#E9967A", "#332288", "#8C510A")  # fmt: skip
+    colours = dict(zip((t.name for t in TECHNOLOGIES), palette, strict=True))
+    with plot.figure(12.5, 0.29 * len(reaches) + 0.6 * len(rates) + 1.6) as (fig, ax):
         y, ticks, labels = 0.0, [], []
         for rate in reversed(rates):
             mine = [r for r in reaches if r["rate"] == rate]
+            spans = _spans(reaches, rate)
             for r in reversed(mine):
-                start = 0.1 if r["technology"] in [t.name for t in COPPER] else 1.0
-                if r["reach_m"] > start:
-                    ax.barh(y, r["reach_m"] - start, left=start, height=0.75, color=colours[r["technology"]], alpha=0.3)
-                    for low, high in _spans(best, rate, r["technology"], r["reach_m"]):
-                        ax.barh(y, high - low, left=low, height=0.75, color=colours[r["technology"]])
-                star = "*" if r["energy_source"] == "estimate" else ""
-                beyond = " and more" if r["outcome"] == "beyond the map" else f", {r['binding_cause']}"
-                text = (
-                    f"{r['pj_per_bit']:g} pJ/bit{star}, {_metres(r['reach_m'])}{beyond}"
-                    if r["reach_m"]
-                    else f"does not close: {r['binding_cause']}"
-                )
-                inside = r["reach_m"] > 200
-                ax.text(
-                    r["reach_m"] / 1.08 if inside else max(r["reach_m"], 0.1) * 1.08, y, text, va="center",
-                    ha="right" if inside else "left", fontsize=8,
-                )  # fmt: skip
+                _bar(ax, y, r, spans.get(r["technology"]), colours.get(r["technology"], palette[0]))
                 ticks.append(y)
                 labels.append(r["technology"])
                 y += 1
-            ax.text(0.075, y - 0.35, f"{rate} lane", fontsize=10, fontweight="bold", ha="right", va="center")
-            y += 1
+            copper = max((r["reach_m"] for r in mine if r["pj_per_bit"] == 0), default=0.0)
+            ax.plot([copper, copper], [y - len(mine) - 0.45, y - 0.45], color="0.2", linewidth=1, linestyle=(0, (4, 2)))
+            ax.text(0.1, y - 0.1, f"{rate} lane: a passive wire takes the least energy up to {_metres(copper)}, light from where "
+                    "copper ends", fontsize=9.5, fontweight="bold", va="center")  # fmt: skip
+            y += 1.4
+        for place, title in ((1.045, "pJ/bit"), (1.115, "latency")):
+            ax.text(place, y - 1.0, title, transform=ax.get_yaxis_transform(), ha="center", fontsize=9, fontweight="bold")
         ax.set_yticks(ticks, labels, fontsize=8)
         ax.set_xscale("log")
+        ax.set_xticks([0.1, 1, 10, 100, 1000, 10000], ["0.1 m", "1 m", "10 m", "100 m", "1 km", "10 km"])
         ax.set(
-            xlim=(0.1, 12 * km), ylim=(-0.8, y - 0.4),
-            xlabel="distance [m]\n* an estimate; the other energies with their source in crossover.csv; the hosts' SerDes come on top",
-            title="What closes at which distance: full colour where it takes the least energy",
+            xlim=(DISTANCES[0], DISTANCES[-1]), ylim=(-0.7, y - 0.6),
+            xlabel="distance      (full colour: least energy of all that close; latency of cable or modules, flight comes on top)\n"
+            "* an estimate, other energies with their source in reaches.csv; the hosts' SerDes come on top everywhere",
+            title="What closes at which distance, with 3 dB of slicer SNR to spare, and what ends it",
         )  # fmt: skip
         ax.grid(visible=False, axis="y")
         return fig
+
+
+def _bar(ax: Any, y: float, r: dict[str, Any], span: tuple[float, float] | None, colour: str) -> None:
+    """One technology: its stretch, the parts with the least energy, what ends it, and its costs beside the axes."""
+    start = DISTANCES[0] if r["technology"] in _COPPER_NAMES else SHORTEST_FIBER
+    if r["reach_m"] > start:
+        ax.barh(y, r["reach_m"] - start, left=start, height=0.72, color=colour, alpha=0.3)
+        if span is not None:
+            ax.barh(y, span[1] - span[0], left=span[0], height=0.72, color=colour)
+    tip = "10 km and more" if r["outcome"] == "beyond the map" else f"{_metres(r['reach_m'])}, {r['binding_cause']}"
+    if not r["reach_m"]:
+        tip = f"does not close: {r['binding_cause']}"
+    inside = r["reach_m"] > 900
+    ax.text(
+        r["reach_m"] / 1.1 if inside else max(r["reach_m"], start) * 1.1, y, tip, va="center", ha="right" if inside else "left",
+        fontsize=8, bbox={"facecolor": "white", "alpha": 0.6, "linewidth": 0, "pad": 0.8} if inside else None,
+    )  # fmt: skip
+    star = "*" if r["energy_source"] == "estimate" else ""
+    latency = f"{r['device_latency_ns']:g} ns" if r["device_latency_ns"] else "-"
+    for place, text in ((1.045, f"{r['pj_per_bit']:g}{star}"), (1.115, latency)):
+        ax.text(place, y, text, transform=ax.get_yaxis_transform(), ha="center", va="center", fontsize=8)
 
 
 def _metres(value: float) -> str:
     return f"{value / km:.3g} km" if value >= km else f"{value:.3g} m"
 
 
-def _spans(best: Sequence[dict[str, Any]], rate: str, name: str, reach: float) -> list[tuple[float, float]]:
-    """Stretches of distance on which a technology takes the least energy."""
-    mine = [r for r in best if r["rate"] == rate]
-    spans: list[tuple[float, float]] = []
-    for i, r in enumerate(mine):
-        if r["technology"] != name:
-            continue
-        low = mine[i]["distance_m"] if i == 0 else (mine[i - 1]["distance_m"] * r["distance_m"]) ** 0.5
-        high = reach if i == len(mine) - 1 else min((mine[i + 1]["distance_m"] * r["distance_m"]) ** 0.5, reach)
-        spans.append((low, high))
+def _spans(reaches: Sequence[dict[str, Any]], rate: str) -> dict[str, tuple[float, float]]:
+    """Stretch [m] on which each technology takes the least energy: the cheapest as far as it goes, the next from there on."""
+    spans, covered = {}, DISTANCES[0]
+    for r in sorted((r for r in reaches if r["rate"] == rate), key=lambda r: (r["pj_per_bit"], r["device_latency_ns"])):
+        low = max(covered, DISTANCES[0] if r["technology"] in _COPPER_NAMES else SHORTEST_FIBER)
+        if r["reach_m"] > low:
+            spans[r["technology"]] = (low, r["reach_m"])
+            covered = r["reach_m"]
     return spans
