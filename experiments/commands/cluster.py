@@ -83,7 +83,8 @@ def allreduce(
     lost = ("margin_spent_db", "pre_fec_ber", "frame_loss", "p_any_retry_in_step", "bandwidth_selective")
     show(answer.tables["retries"], _spaced(lost), "Lost frames of the simulated link, by margin used up")
     if log is not None:
-        show(answer.tables["measured"], _spaced(answer.tables["measured"][0]), "Measured beside modelled")
+        columns = [name for name in answer.tables["measured"][0] if name != "size_mib"]
+        show(answer.tables["measured"], _spaced(columns), "Measured beside modelled")
     finish(answer, out)
 
 

@@ -88,9 +88,10 @@ def run(
     notes = _notes(ways, load, p, w)
     if log is not None:
         name = platform_of_log or log.platform
-        rows, found = nccl_tests.measured(log, platform(name) if name else None)
+        gpu_of_log = platform(name) if name else None
+        rows, found = nccl_tests.measured(log, gpu_of_log)
         tables["measured"] = rows
-        figures["measured"] = lambda: nccl_tests.draw(log, rows, found, name)
+        figures["measured"] = lambda: nccl_tests.draw(log, rows, found, gpu_of_log)
         notes.append(
             f"The log fits a latency of {found.latency / us:.4g} us ({found.hop / us:.3g} us a ring step) and "
             f"{found.bandwidth / GB:.4g} GB/s of bus bandwidth, mean deviation {100 * found.mean:.1f} %, worst "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dsp.units import GB, ms, us
 from experiments.collectives import bus_bandwidth, in_switch_all_reduce, nccl_ring, nodes_of
 from experiments.nccl_log import Fit, NcclLog, fit
@@ -23,7 +25,7 @@ def measured(log: NcclLog, p: Platform | None) -> tuple[list[dict[str, Any]], Fi
     for s, t, b in zip(size, time, busbw, strict=True):
         fitted = found.latency + float(bus_bandwidth(log.collective, s, log.ranks, 1.0)) / found.bandwidth
         row: dict[str, Any] = {
-            "size_mib": float(s) / (8 * 2**20), "time_ms": _round(t / ms), "busbw_gb_per_s": _round(b / GB),
+            "size": _size(float(s) / 8), "size_mib": float(s) / (8 * 2**20), "time_ms": _round(t / ms), "busbw_gb_per_s": _round(b / GB),
             "in_place_gb_per_s": _round(inside[s] / GB) if s in inside else None,
             "fitted_gb_per_s": _round(float(bus_bandwidth(log.collective, s, log.ranks, fitted)) / GB),
         }  # fmt: skip
@@ -51,38 +53,44 @@ def _round(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def _size(mib: float) -> str:
-    if mib < 1:
-        return f"{1024 * mib:.3g} KiB"
-    return f"{mib:.3g} MiB" if mib < 1024 else f"{mib / 1024:.3g} GiB"
+def _size(octets: float) -> str:
+    for power, unit in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
+        if octets >= 2**power:
+            return f"{octets / 2**power:.3g} {unit}"
+    return f"{octets:.3g} B"
 
 
-def draw(log: NcclLog, rows: Sequence[dict[str, Any]], found: Fit, name: str | None) -> Figure:
-    """Bus bandwidth against message size: measured, fitted and modelled."""
+def draw(log: NcclLog, rows: Sequence[dict[str, Any]], found: Fit, p: Platform | None) -> Figure:
+    """Bus bandwidth, and time, against message size: measured, fitted and modelled."""
     from serdes import plot
 
-    size = [r["size_mib"] for r in rows]
-    with plot.figure(8.5, 4.8) as (fig, ax):
-        ax.plot(size, [r["busbw_gb_per_s"] for r in rows], "o", color=plot.COLOURS[0], label="measured, out of place")
+    octets = np.array([r["size_mib"] * 2**20 for r in rows])
+    fine = np.geomspace(octets[0], octets[-1], 100)
+    fitted = (
+        found.latency + np.array([float(bus_bandwidth(log.collective, 8 * x, log.ranks, 1.0)) for x in fine]) / found.bandwidth
+    )
+    label = f"fitted: {found.latency / us:.3g} us, {found.bandwidth / GB:.4g} GB/s"
+    curves = [(fitted, label, plot.COLOURS[2], "--")]
+    if p is not None:
+        modelled = np.array([model_time(log, p, 8 * x)[0] for x in fine])
+        curves.append((modelled, f"model, {p.name} with NCCL's constants", plot.COLOURS[1], "-"))
+    with plot.figure(11, 4.6, 1, 2) as (fig, (left, right)):
+        left.plot(octets, [r["busbw_gb_per_s"] for r in rows], "o", color=plot.COLOURS[0], label="measured, out of place")
+        right.plot(octets, [1e3 * r["time_ms"] for r in rows], "o", color=plot.COLOURS[0])
         if any(r["in_place_gb_per_s"] is not None for r in rows):
-            ax.plot(
-                size,
-                [r["in_place_gb_per_s"] for r in rows],
-                "s",
-                color=plot.COLOURS[5],
-                markerfacecolor="none",
-                label="measured, in place",
-            )
-        label = f"fitted: {found.latency / us:.3g} us, {found.bandwidth / GB:.4g} GB/s"
-        ax.plot(size, [r["fitted_gb_per_s"] for r in rows], color=plot.COLOURS[2], linestyle="--", label=label)
-        if name:
-            ax.plot(
-                size, [r["model_gb_per_s"] for r in rows], color=plot.COLOURS[1], label=f"model, {name} with NCCL's constants"
-            )
-        ax.set(xscale="log", xlabel="message size", ylabel="bus bandwidth [GB/s]", ylim=(0, None),
-               title=f"{log.collective} on {log.ranks} GPUs")  # fmt: skip
-        shown = size[:: max(1, len(size) // 10)]
-        ax.set_xticks(shown, [_size(mib) for mib in shown])
-        ax.minorticks_off()
-        ax.legend(loc="lower right")
+            inside = [r["in_place_gb_per_s"] for r in rows]
+            left.plot(octets, inside, "s", color=plot.COLOURS[5], markerfacecolor="none", label="measured, in place")
+        for time, name, colour, style in curves:
+            busbw = [float(bus_bandwidth(log.collective, 8 * x, log.ranks, t)) / GB for x, t in zip(fine, time, strict=True)]
+            left.plot(fine, busbw, color=colour, linestyle=style, label=name)
+            right.plot(fine, time / us, color=colour, linestyle=style)
+        left.set(ylabel="bus bandwidth [GB/s]", ylim=(0, None), title=f"{log.collective} on {log.ranks} GPUs")
+        right.set(ylabel="time [us]", yscale="log", title="The same as time")
+        for ax in (left, right):
+            ax.set(xscale="log", xlabel="message size")
+            low, high = (int(np.log2(x)) for x in (octets[0], octets[-1]))
+            shown = [2.0**k for k in range(low, high + 1, max(1, -(-(high - low) // 6)))]
+            ax.set_xticks(shown, [_size(x) for x in shown])
+            ax.minorticks_off()
+        left.legend(loc="upper left", fontsize=8)
         return fig
