@@ -15,7 +15,7 @@ from channels.crosstalk import crosstalk_ratio_db, power_sum
 from channels.file_network import Batch, FileNetwork
 from channels.touchstone_data import TouchstoneError
 from dsp.units import GBd, GHz, db, db_power, mV
-from experiments.study import Row
+from experiments.study import Row, curve_rows
 from serdes import com_loss, com_standards
 from serdes.com_channel import ComChannel
 
@@ -80,13 +80,11 @@ class Sums:
 
     @property
     def table(self) -> list[Row]:
-        """Curves against frequency, at no more than some thousand points."""
+        """Curves against frequency, thinned."""
         columns = {"f_ghz": self.f / GHz, "through_db": db(self.through)}
         sums = {"psfext_db": self.power_db("fext"), "psnext_db": self.power_db("next"), "psxt_db": self.power_db()}
         columns |= {key: level for key, level in sums.items() if level is not None} | {"icr_db": self.icr_db}
-        stride = -(-self.f.size // 1001)
-        kept = {key: np.maximum(column, LOWEST_DB)[::stride].tolist() for key, column in columns.items()}
-        return [dict(zip(kept, values, strict=True)) for values in zip(*kept.values(), strict=True)]
+        return curve_rows({key: np.maximum(column, LOWEST_DB) for key, column in columns.items()})
 
     @property
     def note(self) -> str:

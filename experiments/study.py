@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.figure import Figure
 
+MOST_ROWS = 1001
 Row = Mapping[str, Any]
 Progress = Callable[[int, int], None]
 """Called with (steps done, steps in all)."""
@@ -75,6 +77,14 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
         writer = csv.DictWriter(file, columns)
         writer.writeheader()
         writer.writerows(rows)
+
+
+def curve_rows(columns: Mapping[str, np.ndarray]) -> list[Row]:
+    """Curves of one length as rows, no more than `MOST_ROWS` of them: every so many points; a figure shows all."""
+    size = next(iter(columns.values())).size
+    stride = -(-size // MOST_ROWS)
+    kept = {key: column[::stride].tolist() for key, column in columns.items()}
+    return [dict(zip(kept, values, strict=True)) for values in zip(*kept.values(), strict=True)]
 
 
 def _plain(item: Any) -> Any:

@@ -11,6 +11,7 @@ from channels.port_map import PortMap
 from channels.touchstone import write_touchstone
 from experiments.commands.files import commands
 from experiments.studies import channel
+from experiments.study import MOST_ROWS
 
 F = np.arange(0, 801) * 50e6
 ODD = np.ix_((0, 2, 1, 3), (0, 2, 1, 3))
@@ -70,7 +71,7 @@ def test_mode_conversion_and_profile_are_in_the_tables(answer):
     skewed = 20 * np.log10(abs(np.tan(np.pi * last["f_ghz"] * 1e9 * 3e-12)))
     assert last["scd21_db"] - last["s21_db"] == pytest.approx(skewed, abs=0.1)
     assert "scd21_db" not in answer.tables["c_coupled_frequency"][0]
-    assert all(len(answer.tables[name]) <= channel.MOST_ROWS for name in answer.tables)
+    assert all(len(answer.tables[name]) <= MOST_ROWS for name in answer.tables)
     profile = answer.tables["a_THRU_tdr"]
     assert profile[-1]["round_trip_ns"] > 2 * 1.3
     peak = max(answer.tables["a_THRU_pulse"], key=lambda row: row["pulse_mv_per_v"])

@@ -22,7 +22,7 @@ from channels.touchstone_data import Finding
 from dsp.response import PulseResponse
 from dsp.units import GBd, GHz, MHz, db, mV, ns
 from experiments import crosstalk_sums
-from experiments.study import Answer, Progress, Row, silent
+from experiments.study import Answer, Progress, Row, curve_rows, silent
 from serdes.setups import names, setup
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "What is in this channel file, and what may be done with it?"
-MOST_ROWS = 1001  # a curve's table has no more rows than this; the figure shows all
 RUN = 100  # symbols without a transition for which the baseline wander is told
 LONG_RECORD = 2**17  # samples of the long step response
 LOWEST_DB = -150.0  # lower levels are drawn here
@@ -228,18 +227,11 @@ def _tables(look: Look) -> dict[str, Sequence[Row]]:
     near = slice(max(0, k - 8 * m), k + 23 * m)
     shown = {"time_ns": pulse.t[near] / ns, "pulse_mv_per_v": pulse.samples[near] / mV}
     return {
-        f"{look.name}_frequency": _rows(decibels),
-        f"{look.name}_tdr": _rows(tdr),
-        f"{look.name}_pulse": _rows(shown),
-        f"{look.name}_step": _rows({"time_ns": look.step.time / ns, "step": look.step.value}),
+        f"{look.name}_frequency": curve_rows(decibels),
+        f"{look.name}_tdr": curve_rows(tdr),
+        f"{look.name}_pulse": curve_rows(shown),
+        f"{look.name}_step": curve_rows({"time_ns": look.step.time / ns, "step": look.step.value}),
     }
-
-
-def _rows(columns: Mapping[str, np.ndarray]) -> list[Row]:
-    size = next(iter(columns.values())).size
-    stride = -(-size // MOST_ROWS)
-    kept = {key: column[::stride].tolist() for key, column in columns.items()}
-    return [dict(zip(kept, values, strict=True)) for values in zip(*kept.values(), strict=True)]
 
 
 def _draw(look: Look) -> Figure:

@@ -227,7 +227,7 @@ def _law(ax: Axes, case: CaseResult) -> None:
         title="Tail of noise and interference" + (", at the sampling point" if case.opening else ""),
         ylim=(max(np.log10(case.sheet.DER_0) * 2.5, -20), 0),
     )
-    ax.legend(loc="lower right")
+    ax.legend(loc="lower right", frameon=True, framealpha=0.9, edgecolor="none")
 
 
 def _eye(ax: Axes, case: CaseResult) -> None:
