@@ -14,6 +14,9 @@ import numpy as np
 
 from dsp import check
 
+_HOPS = 4
+"""Hops that are transformed together."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Polyphase:
@@ -88,11 +91,13 @@ def start(filters: Polyphase) -> PolyphaseState:
 
 
 def step(filters: Polyphase, inputs: tuple[np.ndarray, ...], state: PolyphaseState) -> tuple[np.ndarray, PolyphaseState]:
-    """More symbols (n,) for each input; the sum of all responses to them as one waveform, m samples a symbol.
+    """More symbols (n,) for each input; the sum of all responses to them as one waveform (float32), m samples a symbol.
 
     The waveform comes in whole hops: nothing until enough symbols are there.
     """
     from scipy import fft
+
+    from dsp import kernels
 
     n_inputs, m, _ = filters.spectra.shape
     if len(inputs) != n_inputs:
@@ -105,14 +110,14 @@ def step(filters: Polyphase, inputs: tuple[np.ndarray, ...], state: PolyphaseSta
         row[waiting:] = symbols
     n_hops = max((x.shape[1] - past) // hop, 0)
     if n_hops == 0:
-        return np.zeros(0), PolyphaseState(waiting=x)
+        return np.zeros(0, np.float32), PolyphaseState(waiting=x)
     windows = np.lib.stride_tricks.sliding_window_view(x, filters.n_fft, axis=1)[:, : n_hops * hop : hop]
-    y = np.empty((n_hops, hop, m))
-    for k in range(n_hops):
-        sent = fft.rfft(windows[:, k], axis=-1, workers=1)
-        mixed = sent[0] * filters.spectra[0]
-        for i in range(1, n_inputs):
-            mixed += sent[i] * filters.spectra[i]
+    y = np.empty(n_hops * hop * m, np.float32)
+    # several hops at a time: the transforms are done four abreast
+    for k in range(0, n_hops, _HOPS):
+        sent = fft.rfft(windows[:, k : k + _HOPS], axis=-1, workers=1)
+        mixed = np.empty((sent.shape[1], *filters.spectra.shape[1:]), np.complex64)
+        kernels.mix(sent, filters.spectra, mixed)
         back = fft.irfft(mixed, filters.n_fft, axis=-1, overwrite_x=True, workers=1)
-        y[k] = back[:, past:].T
-    return y.reshape(-1), PolyphaseState(waiting=x[:, n_hops * hop :].copy())
+        kernels.weave(back, past, y[k * hop * m :])
+    return y, PolyphaseState(waiting=x[:, n_hops * hop :].copy())

@@ -223,7 +223,7 @@ def step(
     pace_ui: np.ndarray | None = None,
     noise: np.ndarray | None = None,
 ) -> tuple[Received, ReceiverState]:
-    """Next block of ``wave`` (n,) [V], any n. Any division into blocks gives the same numbers, bit by bit.
+    """Next block of ``wave`` (n,) [V], any n; float32 is taken as it is. Any division into blocks gives the same numbers, bit by bit.
 
     ``jitter_ui``: displacement [UI, later is positive, limited to +-1] of the next samples not yet provided for; a ``jittered``
     loop waits for it. ``pace_ui``: by how much more than 1 UI of the waveform lies between a sample and the next, as when the
@@ -238,7 +238,9 @@ def step(
     for mode, (name, values) in given.items():
         if getattr(loop, mode) is (values is None):
             raise check.fail("step", name, f"given exactly when the loop is {mode}", values)
-    buffer = np.concatenate((state.wave, np.asarray(wave, float)))
+    wave = np.asarray(wave)
+    wave = wave if wave.dtype == np.float32 else wave.astype(float)
+    buffer = np.concatenate((state.wave.astype(wave.dtype), wave))
     jitter, pace, draws = (
         np.concatenate((old, np.asarray([] if new is None else new, float)))
         for old, new in ((state.jitter, jitter_ui), (state.pace, pace_ui), (state.noise, noise))

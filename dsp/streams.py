@@ -101,8 +101,8 @@ def displacements(jitter: Jitter, n: int, stream: JitterStream) -> tuple[np.ndar
     from dsp import kernels
 
     drive, random = normal((n,), stream.random)
-    draws, bounded = uniform(n, stream.bounded)
+    words, bounded = _words(n, stream.bounded, _EVEN, 1), stream.bounded.after(n)
     moved, last, side = kernels.jitter_walk(
-        drive, draws, jitter.correlation, jitter.random_ui, jitter.dual_dirac_ui, stream.last, stream.side
+        drive, words, jitter.correlation, jitter.random_ui, jitter.dual_dirac_ui, stream.last, stream.side
     )
     return moved, JitterStream(random=random, bounded=bounded, last=float(last), side=float(side))

@@ -69,29 +69,30 @@ def send_symbols(
     ``high_pass`` [Hz], 0 for none: first order, anywhere in the link, as it is linear. Levels are in outer levels, and late by
     the pre-cursor taps.
     """
+    from dsp import kernels
+
     index, state = _indices(tx, n, state)
-    level = tx.constellation.array[index]
+    level = kernels.look_up(index, tx.constellation.array)
     ffe, noise, jitter, bounded, area = state.ffe, state.noise, state.jitter, state.bounded, None
     if len(tx.ffe.feed_forward) > 1 or tx.ffe.feed_forward[0] != 1.0:
         level, ffe = convolution.fir_step(level, ffe)
     last = float(level[-1]) if n else state.last
     if moves_edges(tx, symbol_rate):
-        steps = np.diff(level, prepend=state.last)
-        moved: np.ndarray | float = 0.0
+        moved = np.zeros(n)
         if tx.jitter.variance_ui2:
             moved, jitter = streams.displacements(tx.jitter, n, jitter)
         if tx.edges.moves_edges(symbol_rate):
-            more, bounded = tx.edges.displacements(steps, state.sent, symbol_rate, bounded)
+            more, bounded = tx.edges.displacements(np.diff(level, prepend=state.last), state.sent, symbol_rate, bounded)
             moved = moved + more
         # an edge that comes later by J takes the area J T (a_n - a_{n-1}) away at the time of the edge
-        area = -moved * steps
+        area = kernels.edge_areas(level, state.last, moved)
     if tx.snr_db is not None:
         white, noise = streams.normal((n,), noise)
-        level = level + from_db(-tx.snr_db) * white
+        white *= from_db(-tx.snr_db)
+        white += level
+        level = white
     wander = state.wander
     if high_pass:
-        from dsp import kernels
-
         level, wander = kernels.baseline(level, 1 - math.exp(-2 * math.pi * high_pass / symbol_rate), wander)
     after = replace(
         state, noise=noise, jitter=jitter, bounded=bounded, ffe=ffe, last=last, sent=state.sent + n,

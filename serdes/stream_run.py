@@ -94,7 +94,7 @@ class _FusedWay:
         self.state = fused.start(self.fused, link, rng, pattern)
         self.first = float(self.fused.main)
         # decisions are compared with symbols sent up to LAGS later: the waveform waits for them
-        self._wait, self._held = 2 * LAGS * m, np.zeros(0)
+        self._wait, self._held = 2 * LAGS * m, np.zeros(0, np.float32)
         self.lost = float(self.fused.filters.lost[0])
         self.others = [
             waveform.neighbour(a, point, m * math.ceil(LEAST / m), rng) for i, a in enumerate(link.aggressors) if i not in alike

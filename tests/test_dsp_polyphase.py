@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from dsp import polyphase
+from dsp import kernels, polyphase
 
 
 def responses(n_inputs=2, m=3, n=40):
@@ -69,3 +69,16 @@ def test_bad_values():
     filters, _ = polyphase.prepare(responses())
     with pytest.raises(ValueError, match="inputs must be 2 streams"):
         polyphase.step(filters, (np.zeros(3),), polyphase.start(filters))
+
+
+def test_kernels_in_plain_python():
+    rng = np.random.default_rng(3)
+    sent, spectra = (rng.standard_normal(s) + 1j * rng.standard_normal(s) for s in ((3, 2, 5), (3, 4, 5)))
+    expected = np.einsum("ihk,ipk->hpk", sent, spectra)
+    phases = rng.standard_normal((2, 4, 9))
+    for run in (lambda k: k, lambda k: k.py_func):
+        mixed, woven = np.empty((2, 4, 5), complex), np.empty(2 * 4 * 6)
+        run(kernels.mix)(sent, spectra, mixed)
+        run(kernels.weave)(phases, 3, woven)
+        assert np.max(np.abs(mixed - expected)) < 1e-12
+        assert np.array_equal(woven.reshape(2, 6, 4), phases[:, :, 3:].transpose(0, 2, 1))

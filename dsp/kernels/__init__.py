@@ -66,11 +66,15 @@ from dsp.kernels.sequences import (
 )
 from dsp.kernels.waveforms import (
     baseline,
+    edge_areas,
     fir,
     gaussian,
     interpolate,
     jitter_walk,
+    look_up,
+    mix,
     splitmix,
+    weave,
 )
 
 __all__ = [
@@ -84,6 +88,7 @@ __all__ = [
     "chase",
     "count_eye",
     "cumulant_function",
+    "edge_areas",
     "error_walk",
     "evaluate_ffe",
     "extend_factor",
@@ -98,7 +103,9 @@ __all__ = [
     "limited_taps",
     "log_tail",
     "log_tails",
+    "look_up",
     "mills_ratio",
+    "mix",
     "normal_equations",
     "phase_grams",
     "rate_equations",
@@ -119,4 +126,5 @@ __all__ = [
     "viterbi",
     "viterbi_pam4",
     "walk_settings",
+    "weave",
 ]

@@ -91,6 +91,7 @@ def receive(
     truth = np.empty(span)
     miss = np.empty(span)
     thresholds = np.empty(n_levels - 1)
+    rev = ffe[::-1].copy()  # oldest sample first, as the line has them: what short updates work with
     xs[:n_line] = line
     middles[:n_line] = between
     decided[:n_past] = past
@@ -183,7 +184,7 @@ def receive(
                 total = 0.0
                 window = xs[h + k - n_ffe + 1 : h + k + 1]
                 for t in range(n_ffe):
-                    total += ffe[n_ffe - 1 - t] * window[t]
+                    total += rev[t] * window[t]
                 z[k] = total
         else:
             z[:] = 0.0
@@ -306,19 +307,35 @@ def receive(
             if rule == 2:
                 for k in range(begin, span):
                     miss[k] = 1.0 if miss[k] > 0 else -1.0
-            size = 0.0
-            for t in range(n_ffe):
-                window = xs[h - t : h - t + span]
-                slope = 0.0
-                for k in range(span):
-                    slope += miss[k] * window[k]
-                ffe[t] += mu_ffe * slope
-                size += abs(ffe[t])
-            if limits[2] < 1e300:
-                most = limits[2] * abs(ffe[n_pre])
+            if span < 8:
+                for k in range(begin, span):
+                    move = mu_ffe * miss[k]
+                    window = xs[h + k - n_ffe + 1 : h + k + 1]
+                    for t in range(n_ffe):
+                        rev[t] += move * window[t]
+                size = 0.0
                 for t in range(n_ffe):
-                    if t != n_pre:
-                        ffe[t] = min(max(ffe[t], -most), most)
+                    size += abs(rev[t])
+                if limits[2] < 1e300:
+                    main = n_ffe - 1 - n_pre
+                    most = limits[2] * abs(rev[main])
+                    for t in range(n_ffe):
+                        if t != main:
+                            rev[t] = min(max(rev[t], -most), most)
+            else:
+                size = 0.0
+                for t in range(n_ffe):
+                    window = xs[h - t : h - t + span]
+                    slope = 0.0
+                    for k in range(span):
+                        slope += miss[k] * window[k]
+                    ffe[t] += mu_ffe * slope
+                    size += abs(ffe[t])
+                if limits[2] < 1e300:
+                    most = limits[2] * abs(ffe[n_pre])
+                    for t in range(n_ffe):
+                        if t != n_pre:
+                            ffe[t] = min(max(ffe[t], -most), most)
             if mu_dfe != 0.0:
                 for t in range(n_dfe):
                     slope = 0.0
@@ -343,6 +360,8 @@ def receive(
         taken += span
         while stage < stages.shape[0] - 1 and taken - n_pre >= stages[stage, 0]:
             stage += 1
+    if span < 8:
+        ffe[:] = rev[::-1]
     line[:] = xs[h - n_line : h]
     between[:] = middles[h - n_line : h]
     past[:] = decided[g - n_past : g]

@@ -42,51 +42,53 @@ def gaussian(key: int, first: int, out: np.ndarray) -> None:
     """Blocks of 1024 normal numbers, from block ``first`` on, to fill ``out`` (a multiple of 1024): Box and Muller, 1958.
 
     Word k is the k-th of SplitMix64 (G. L. Steele et al., OOPSLA 2014): 41 bits for the radius (up to 7.6), 23 for the angle.
-    Logarithm and cosines by series, good to 1e-7. The first half of a block is the cosines, the second the sines.
+    Single precision, logarithm and cosines by series: good to 2e-6. The first half of a block is the cosines, the second the
+    sines.
     """
-    n = out.size // 2
     chunk = 512
     first *= chunk
-    bits = np.empty(chunk, np.int64)
-    u = np.empty(chunk)
-    ub = u.view(np.int64)
-    e = np.empty(chunk)
-    for b in range(0, n, chunk):
-        m = min(chunk, n - b)
+    u = np.empty(chunk, np.float32)
+    ub = u.view(np.int32)
+    e = np.empty(chunk, np.float32)
+    a = np.empty(chunk, np.float32)
+    one, half, ln2 = np.float32(1), np.float32(0.5), np.float32(0.6931471805599453)
+    k9, k7, k5, k3 = np.float32(2 / 9), np.float32(2 / 7), np.float32(2 / 5), np.float32(2 / 3)
+    s3, s5, s7, s9 = np.float32(-1 / 6), np.float32(1 / 120), np.float32(-1 / 5040), np.float32(1 / 362880)
+    c2, c4, c6, c8 = np.float32(-1 / 2), np.float32(1 / 24), np.float32(-1 / 720), np.float32(1 / 40320)
+    quarter = np.float32(1.5707963267948966)
+    two = np.float32(2)
+    for b in range(0, out.size // 2, chunk):
         base = np.uint64(key) + np.uint64(first + b) * np.uint64(0x9E3779B97F4A7C15)
-        for k in range(m):
+        for k in range(chunk):
             s = base + np.uint64(k) * np.uint64(0x9E3779B97F4A7C15)
             s = (s ^ (s >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
             s = (s ^ (s >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
             s = s ^ (s >> np.uint64(31))
-            bits[k] = np.int64(s & np.uint64(0x7FFFFF))
-            u[k] = (np.float64(np.int64(s >> np.uint64(23))) + 0.5) * 2.0**-41
-        for k in range(m):
-            # mantissa in [sqrt(1/2), sqrt(2)): add the bits of 1/sqrt(2) offset
-            w = ub[k] + (0x3FF0000000000000 - 0x3FE6A09E667F3BCD)
-            e[k] = np.float64((w >> 52) - 1023)
-            ub[k] = (w & 0x000FFFFFFFFFFFFF) + 0x3FE6A09E667F3BCD
-        for k in range(m):
+            a[k] = np.float32(np.int64(s & np.uint64(0x7FFFFF))) * np.float32(2.0**-21)
+            u[k] = (np.float32(np.int64(s >> np.uint64(23))) + half) * np.float32(2.0**-41)
+        for k in range(chunk):
+            w = ub[k] + np.int32(0x3F800000 - 0x3F3504F3)
+            e[k] = np.float32((w >> np.int32(23)) - np.int32(127))
+            ub[k] = (w & np.int32(0x007FFFFF)) + np.int32(0x3F3504F3)
+        for k in range(chunk):
             x = u[k]
-            s = (x - 1.0) / (x + 1.0)
+            s = (x - one) / (x + one)
             t = s * s
-            p = 2 / 7 + t * (2 / 9 + t * (2 / 11 + t * 2 / 13))
-            p = s * (2.0 + t * (2 / 3 + t * (0.4 + t * p)))
-            e[k] = math.sqrt(-2.0 * (p + 0.6931471805599453 * e[k]))
-        for k in range(m):
-            a = np.float64(bits[k]) * 2.0**-21  # in quarter turns 0..4
-            turn = np.int64(a + 0.5)
-            f = (a - np.float64(turn)) * 1.5707963267948966
+            p = s * (two + t * (k3 + t * (k5 + t * (k7 + t * k9))))
+            e[k] = math.sqrt(max(-two * (p + ln2 * e[k]), np.float32(0)))
+        low = out[2 * b : 2 * b + chunk]
+        high = out[2 * b + chunk : 2 * b + 2 * chunk]
+        for k in range(chunk):
+            turn = np.int32(a[k] + half)
+            f = (a[k] - np.float32(turn)) * quarter
             f2 = f * f
-            sn = f * (1.0 + f2 * (-1 / 6 + f2 * (1 / 120 + f2 * (-1 / 5040 + f2 * (1 / 362880 - f2 / 39916800)))))
-            cs = 1.0 + f2 * (-0.5 + f2 * (1 / 24 + f2 * (-1 / 720 + f2 * (1 / 40320 + f2 * (-1 / 3628800 + f2 / 479001600)))))
-            odd = np.float64(turn & 1)
+            sn = f * (one + f2 * (s3 + f2 * (s5 + f2 * (s7 + f2 * s9))))
+            cs = one + f2 * (c2 + f2 * (c4 + f2 * (c6 + f2 * c8)))
+            odd = np.float32(turn & np.int32(1))
             x = cs + odd * (sn - cs)
             y = sn + odd * (cs - sn)
-            sx = np.float64(1 - ((turn + 1) & 2))
-            sy = np.float64(1 - (turn & 2))
-            out[2 * b + k] = e[k] * x * sx
-            out[2 * b + m + k] = e[k] * y * sy
+            low[k] = e[k] * x * np.float32(np.int32(1) - ((turn + np.int32(1)) & np.int32(2)))
+            high[k] = e[k] * y * np.float32(np.int32(1) - (turn & np.int32(2)))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -101,20 +103,41 @@ def splitmix(key: int, first: int, out: np.ndarray) -> None:
 
 @njit(nogil=True, cache=True)
 def jitter_walk(
-    drive: np.ndarray, draws: np.ndarray, correlation: float, random: float, bounded: float, last: float, side: float
+    drive: np.ndarray, words: np.ndarray, correlation: float, random: float, bounded: float, last: float, side: float
 ) -> tuple[np.ndarray, float, float]:
     """Displacements random x[n] + bounded s[n], and the last x and s: x[n] = rho x[n-1] + sqrt(1 - rho^2) drive[n], s[n] = +-1.
 
-    rho is ``correlation``; s turns where a draw is below (1 - rho) / 2, so its correlation is rho^k, too.
+    rho is ``correlation``; s turns where the fraction of 2^64 that is a word (uint64) is below (1 - rho) / 2, so its correlation
+    is rho^k, too.
     """
     out = np.empty(drive.size)
     fresh = math.sqrt(1.0 - correlation * correlation)
-    turn = 0.5 * (1.0 - correlation)
+    turn = np.uint64(math.ceil(0.5 * (1.0 - correlation) * 2.0**53))
     for n in range(drive.size):
         last = correlation * last + fresh * drive[n]
-        side = -side if draws[n] < turn else side
+        side = -side if (words[n] >> np.uint64(11)) < turn else side
         out[n] = random * last + bounded * side
     return out, last, side
+
+
+@njit(nogil=True, cache=True)
+def look_up(index: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """``values`` by ``index`` (n,)."""
+    out = np.empty(index.size)
+    for n in range(index.size):
+        out[n] = values[index[n]]
+    return out
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def edge_areas(level: np.ndarray, last: float, moved: np.ndarray) -> np.ndarray:
+    """-moved[n] (level[n] - level[n-1]): what an edge that comes later by ``moved`` takes away; ``last`` is level[-1]."""
+    out = np.empty(level.size)
+    if level.size > 0:
+        out[0] = -moved[0] * (level[0] - last)
+    for n in range(1, level.size):
+        out[n] = -moved[n] * (level[n] - level[n - 1])
+    return out
 
 
 @njit(nogil=True, cache=True, fastmath=True)
@@ -132,6 +155,39 @@ def fir(extended: np.ndarray, taps: np.ndarray) -> np.ndarray:
             for i in range(size):
                 piece[i] += tap * window[i]
     return out
+
+
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
+def mix(sent: np.ndarray, spectra: np.ndarray, out: np.ndarray) -> None:
+    """out[h, p] = sum_i sent[i, h] spectra[i, p], complex; last axis the bins."""
+    n_inputs, n_hops, n_bins = sent.shape
+    for h in range(n_hops):
+        for p in range(spectra.shape[1]):
+            total = out[h, p]
+            a = sent[0, h]
+            b = spectra[0, p]
+            for k in range(n_bins):
+                total[k] = a[k] * b[k]
+            for i in range(1, n_inputs):
+                a = sent[i, h]
+                b = spectra[i, p]
+                for k in range(n_bins):
+                    total[k] += a[k] * b[k]
+
+
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
+def weave(phases: np.ndarray, past: int, out: np.ndarray) -> None:
+    """Values from ``past`` on of ``phases`` (n_hops, m, n), a phase after the other for each symbol, hop after hop."""
+    n_hops, m, n = phases.shape
+    hop = n - past
+    for h in range(n_hops):
+        woven = out[h * hop * m : (h + 1) * hop * m]
+        for begin in range(0, hop, 64):
+            end = min(begin + 64, hop)
+            for p in range(m):
+                phase = phases[h, p, past:]
+                for k in range(begin, end):
+                    woven[k * m + p] = phase[k]
 
 
 @njit(nogil=True, cache=True)
