@@ -12,7 +12,7 @@ from experiments.collectives import multirail_ring, ring
 from experiments.measurements import FITTED_RUN, SCALING, fitted_constant, mean_error, scaling_time
 from experiments.platforms import platform
 from experiments.simulated_reach import PostFec
-from experiments.studies import allreduce
+from experiments.studies import allreduce, parallelism
 from experiments.studies.allreduce import SIZES, Workload, curves, run
 from experiments.systems import Wire, exports, systems
 
@@ -213,3 +213,23 @@ def test_bad_workloads(field, value):
 def test_bad_input(call, match):
     with pytest.raises(ValueError, match=match):
         call()
+
+
+def test_parallelism_beside_its_ratios():
+    """Tensor parallelism has the published ratio but for the embeddings; pipelines send least, ZeRO-3 most."""
+    rows = parallelism.table(4096, 0.5, B200, B200.up)
+    (tensor,) = (r for r in rows if r["parallelism"].startswith("tensor"))
+    layers = 12 * 8192**2 * 80
+    known = s.tensor_parallel_ratio(8192, 8, 0.5 * B200.flops, B200.up) * layers / 70e9
+    assert tensor["over_compute_on_scale_up"] == pytest.approx(known, rel=0.01)
+    assert tensor["hidden_on_one_nic"] == "no"
+    ordered = [r["parallelism"] for r in sorted(rows, key=lambda r: r["gb_per_step"])]
+    assert ordered[0].startswith("pipeline")
+    assert ordered[-1] == "data, ZeRO-3"
+    assert parallelism.draw(rows, 4096).axes[0].get_xlabel()
+
+
+@pytest.mark.parametrize(("field", "value"), [("active", 0.0), ("hidden", 0), ("layers", 0)])
+def test_bad_shapes(field, value):
+    with pytest.raises(ValueError, match=f"Shape.{field}"):
+        replace(parallelism.DENSE, **{field: value})

@@ -79,6 +79,7 @@ def allreduce(
              "exposed_over_compute": "exposed", "step_mfu": "step MFU"}  # fmt: skip
     show(answer.tables["ratio"], ratio, "Communication over compute, without and with overlap")
     show(answer.tables["walls"], _spaced(answer.tables["walls"][0]), "Tokens per GPU below which a wall is met")
+    show(answer.tables["parallelism"], _spaced(answer.tables["parallelism"][0]), "What each kind of parallelism sends")
     show(answer.tables["roofline"], _spaced(answer.tables["roofline"][0]), "Memory roofline")
     lost = ("margin_spent_db", "pre_fec_ber", "frame_loss", "p_any_retry_in_step", "bandwidth_selective")
     show(answer.tables["retries"], _spaced(lost), "Lost frames of the simulated link, by margin used up")

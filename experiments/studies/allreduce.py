@@ -31,7 +31,7 @@ from experiments.step_time import (
     walls,
     weight_read_time,
 )
-from experiments.studies import nccl_tests
+from experiments.studies import nccl_tests, parallelism
 from experiments.study import Answer
 from experiments.systems import System, Wire, exports, systems, wire
 
@@ -79,11 +79,13 @@ def run(
     ways = systems(w, p)
     tables: dict[str, Sequence[dict[str, Any]]] = {
         "ratio": _ratios(ways, load, p), "example": _example(load, p), "walls": _walls(w, p, load),
-        "roofline": _roofline(load), "retries": _retries(w, load),
+        "parallelism": parallelism.table(load.tokens, load.mfu, p, w.up), "roofline": _roofline(load),
+        "retries": _retries(w, load),
     }  # fmt: skip
     figures: dict[str, Callable[[], Figure]] = {
         "allreduce": lambda: _draw(ways, load, p),
         "example": lambda: _draw_example(tables["example"], load),
+        "parallelism": lambda: parallelism.draw(tables["parallelism"], load.tokens),
     }
     notes = _notes(ways, load, p, w)
     if log is not None:
