@@ -23,6 +23,13 @@ LARGEST_SVG = 400_000
 LONG_TEXT = 24
 """Characters from which a column of texts gets room."""
 MOST_ROWS = 400
+UNITS = {
+    "m": "m", "mm": "mm", "km": "km", "nm": "nm", "db": "dB", "dbm": "dBm", "gbd": "GBd", "ghz": "GHz", "mhz": "MHz", "ui": "UI",
+    "mv": "mV", "v": "V", "w": "W", "kw": "kW", "ps": "ps", "ns": "ns", "us": "us", "ms": "ms", "s": "s", "ohm": "ohm", "pct": "%",
+    "awg": "AWG", "gib": "GiB", "j": "J", "mv_per_v": "mV/V", "gb_per_s": "GB/s", "tb_per_s": "TB/s", "gbps": "Gb/s",
+    "tbps": "Tb/s", "pj_per_bit": "pJ/bit", "db_per_m": "dB/m",
+}  # fmt: skip
+"""Units by the end of a column's name."""
 OPEN_ROWS = 14
 """Rows up to which a table is shown at once; a longer one unfolds."""
 
@@ -91,14 +98,15 @@ def section(study: Study, answer: Answer, folder: Path, quick: bool, seconds: fl
     sentence = study.sentence(answer)
     parts.append(f"<p class=answer>{_text(sentence)}</p>")
     parts += [
-        f'<figure><img alt="{_text(name.replace("_", " "))}" src="{picture(folder / name)}"></figure>'
+        f'<figure><img alt="{_text(name.replace("_", " "))}" src="{picture(folder / name)}">'
+        f"<figcaption>{_text(f'{study.name}/{name}')}.svg and .png beside this page</figcaption></figure>"
         for name in answer.figures
     ]
     notes = [n for n in answer.notes if n != sentence]
     if notes:
         parts.append("<h3>What to read with it</h3><ul>" + "".join(f"<li>{_text(n)}</li>" for n in notes) + "</ul>")
     parts.append("<h3>Numbers</h3>")
-    parts += [table(f"{study.name}-{name}", name, rows) for name, rows in answer.tables.items()]
+    parts += [table(f"{study.name}-{name}", name, rows, i == 0) for i, (name, rows) in enumerate(answer.tables.items())]
     parts.append(f"<h3>Method</h3><p>{_text(study.method)}</p>")
     if study.references:
         parts.append("<h3>References</h3><ul>" + "".join(f"<li>{_text(r)}</li>" for r in study.references) + "</ul>")
@@ -128,13 +136,23 @@ def picture(stem: Path) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
-def table(identity: str, name: str, rows: Sequence[Row]) -> str:
-    """Rows as a table that scrolls inside its frame, with the same as a CSV to keep."""
+def heading(column: str) -> str:
+    """A column's name in words, the unit at its end in brackets: "loss_at_nyquist_db" is "loss at nyquist [dB]"."""
+    words = column.split("_")
+    for n in (3, 2, 1):
+        unit = UNITS.get("_".join(words[-n:]))
+        if unit and len(words) > (n if n == 1 else n - 1):
+            return f"{' '.join(words[:-n])} [{unit}]".strip()
+    return " ".join(words)
+
+
+def table(identity: str, name: str, rows: Sequence[Row], first: bool = True) -> str:
+    """Rows as a table that scrolls inside its frame, with the same as a CSV to keep; the ``first`` is open if it is short."""
     if not rows:
         return ""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     numeric = {c: all(_is_number(r.get(c)) for r in rows) for c in columns}
-    head = "".join(f"<th{_class(numeric[c])} scope=col>{_text(c.replace('_', ' '))}</th>" for c in columns)
+    head = "".join(f"<th{_class(numeric[c])} scope=col>{_text(heading(c))}</th>" for c in columns)
     wide = {c: any(len(shown(r.get(c))) > LONG_TEXT for r in rows[:MOST_ROWS]) for c in columns}
     body = "".join(
         "<tr>" + "".join(f"<td{_class(numeric[c], wide[c])}>{_text(shown(r.get(c)))}</td>" for c in columns) + "</tr>"
@@ -143,7 +161,7 @@ def table(identity: str, name: str, rows: Sequence[Row]) -> str:
     cut = f"<p>The first {MOST_ROWS} of {len(rows)} rows; the file has all.</p>" if len(rows) > MOST_ROWS else ""
     csv = base64.b64encode(_csv(columns, rows).encode()).decode()
     link = f'<a download="{identity}.csv" href="data:text/csv;base64,{csv}">CSV</a>'
-    unfolded = " open" if len(rows) <= OPEN_ROWS else ""
+    unfolded = " open" if first and len(rows) <= OPEN_ROWS else ""
     title = f"{_text(name.replace('_', ' '))}, {len(rows)} {'row' if len(rows) == 1 else 'rows'}"
     return (
         f"<details{unfolded}><summary>{title}</summary><div class=frame tabindex=0 role=region "

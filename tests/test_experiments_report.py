@@ -123,6 +123,17 @@ def test_values_are_shown(value, text):
     assert report.shown(value) == text
 
 
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        ("loss_at_nyquist_db", "loss at nyquist [dB]"), ("pj_per_bit", "[pJ/bit]"), ("measured_gb_per_s", "measured [GB/s]"),
+        ("m", "m"), ("binding_cause", "binding cause"),
+    ],
+)  # fmt: skip
+def test_headings_have_their_units(column, text):
+    assert report.heading(column) == text
+
+
 def test_the_registry_is_sound():
     names = [s.name for s in STUDIES]
     assert len(set(names)) == len(names) >= 8
