@@ -29,16 +29,23 @@ class Here(Executor):
 
 
 class Pool:
-    """The executor of a sweep: the caller's, or processes of our own that are started again when they die."""
+    """The executor of a sweep: the caller's, or processes of our own, started when first asked and again when they die."""
 
     def __init__(self, executor: Executor | None, n: int) -> None:
         self.own = executor is None
         self.alone = False
         self.workers = min(os.cpu_count() or 1, n)
         self.others = set(active_children())
-        self.executor = self._start() if executor is None else executor
-        known = getattr(self.executor, "_max_workers", None)
+        self._executor = executor
+        known = self.workers if executor is None else getattr(executor, "_max_workers", None)
         self.in_flight = 1 if isinstance(executor, Here) else 2 * known if isinstance(known, int) else UNKNOWN_WORKERS
+
+    @property
+    def executor(self) -> Executor:
+        """Where to submit; nothing has started as long as this was not asked."""
+        if self._executor is None:
+            self._executor = self._start()
+        return self._executor
 
     def _start(self) -> ProcessPoolExecutor:
         pool = ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"), initializer=worker_start)
@@ -53,13 +60,13 @@ class Pool:
     def restart(self) -> None:
         """New workers in place of dead ones."""
         self.executor.shutdown(wait=True)
-        self.executor = self._start()
+        self._executor = None
 
     def close(self, cancelled: bool) -> None:
         """End workers of our own; at once when ``cancelled``."""
-        if not self.own:
+        if not self.own or self._executor is None:
             return
-        self.executor.shutdown(wait=not cancelled, cancel_futures=True)
+        self._executor.shutdown(wait=not cancelled, cancel_futures=True)
         if cancelled:
             for process in set(active_children()) - self.others:
                 process.terminate()

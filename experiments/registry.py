@@ -208,14 +208,14 @@ STUDIES = (
         name="channel", question=channel.QUESTION, run=report_cases.channel, sentence=_channel,
         command="serdes channel out/report/channel/cable.s4p",
         method=f"Ports told from the data, passivity, reciprocity and causality checked, losses and mode conversion read off, "
-        f"impedance by the step response: {_FILES}, a simulated pair with 3 ps of skew.",
+        f"impedance by the step response: {_FILES}, a simulated assembly with 2 ps of skew.",
         references=("Touchstone File Format Specification 2.1, IBIS Open Forum, 2024", "IEEE 370-2020"),
     ),
     Study(
         name="com", question=com.QUESTION, run=report_cases.com, quick={"cases": ("1",)},
         command="serdes com out/report/com/cable.s4p --standard 802.3ck-cr",
         method=f"Annex 93A from the same parts as the links of the other studies, every equaliser setting of the standard "
-        f"searched: {_FILES}, the same cable, without crosstalk.",
+        f"searched: {_FILES}, the same assembly, without crosstalk.",
         references=(_802_3,),
         weight=15.0,
     ),
@@ -229,7 +229,7 @@ STUDIES = (
     ),
     Study(
         name="tdecq", question=tdecq.QUESTION, run=report_cases.tdecq, sentence=_tdecq,
-        command="serdes tdecq out/report/tdecq/capture.csv --samples-per-ui 4 --baud 53.125 --interface 400G-DR4",
+        command="serdes tdecq out/report/tdecq/capture.csv --samples-per-ui 16 --baud 53.125 --interface 400G-DR4",
         method=f"The reference equaliser's taps and phase that need the least noise margin, by histograms left and right of the "
         f"centre: {_FILES}, PRBS13Q behind a 28 GHz Bessel-Thomson filter.",
         references=("IEEE 802.3-2022 121.8.5 (TDECQ)",),

@@ -18,7 +18,7 @@ from dsp.units import GHz, MHz, mW, ps
 from experiments.study import Answer, Progress, silent
 
 CABLE, CAPTURE = "cable.s4p", "capture.csv"
-SAMPLES, SYMBOL_RATE = 4, 53.125e9
+SAMPLES, SYMBOL_RATE = 16, 53.125e9
 """Samples per symbol, and symbols per second [Bd], of the optical capture."""
 
 
@@ -71,19 +71,24 @@ def tdecq(bandwidth: float = 28.0 * GHz) -> Answer:
 
 
 def cable(path: Path, length: float) -> None:
-    """Bare twinax of 26 AWG, a pair with 3 ps of skew, to 60 GHz."""
-    from channels.catalog import CABLES
-    from channels.pair import TwinaxPair
+    """A cable assembly to 60 GHz: connector, ``length`` [m] of 26 AWG twinax with 2 ps of skew a metre, connector."""
+    from channels.catalog import CABLES, CONNECTORS
+    from channels.pair import Balanced, TwinaxPair
     from channels.touchstone import write_touchstone
 
     f = np.arange(0, 60 * GHz + 1, 25 * MHz)
-    pair = TwinaxPair(cable=replace(CABLES[26].value, length=float(length)), skews=(3 * ps,))
-    text = f"simulated: {length:g} m of twinax, 26 AWG, 3 ps of skew; ports left +, left -, right +, right -"
-    write_touchstone(path, f, pair.s(f, 50.0), digits=9, comments=(text,))
+    connector = CONNECTORS["front panel"].value
+    pair = TwinaxPair(cable=replace(CABLES[26].value, length=float(length)), skews=(2 * ps,))
+    whole = Balanced(part=connector) @ pair @ Balanced(part=connector.flipped)
+    text = f"simulated: connector, {length:g} m of twinax, 26 AWG, 2 ps/m of skew, connector; ports left +, -, right +, -"
+    write_touchstone(path, f, whole.s(f, 50.0), digits=9, comments=(text,))
 
 
 def capture(path: Path, bandwidth: float) -> None:
-    """PRBS13Q of 1 mW and 4.5 dB extinction behind a Bessel-Thomson filter of ``bandwidth`` [Hz], with 2 % of level mismatch."""
+    """One period of PRBS13Q, 1 mW and 4.5 dB extinction, R_LM 0.98, behind a Bessel-Thomson filter of ``bandwidth`` [Hz].
+
+    8 uW rms of white noise are left in it.
+    """
     from dsp import filters, sequences
     from dsp.constellation import pam
     from serdes.optical_waveform import outer_powers
@@ -91,9 +96,11 @@ def capture(path: Path, bandwidth: float) -> None:
     symbols = sequences.prbs13q()
     low, high = outer_powers(1 * mW, 4.5)
     level = (high + low) / 2 + (high - low) / 2 * pam(4, 0.98).array[symbols]
-    k = np.arange(symbols.size * SAMPLES // 2 + 1)
+    n = symbols.size * SAMPLES
+    k = np.arange(n // 2 + 1)
     held = np.tile(np.fft.fft(level), SAMPLES // 2 + 1)[: k.size] * np.sinc(k / symbols.size) * SAMPLES
-    power = np.fft.irfft(held * filters.bessel_thomson4(k / symbols.size * SYMBOL_RATE, bandwidth), symbols.size * SAMPLES)
+    power = np.fft.irfft(held * filters.bessel_thomson4(k / symbols.size * SYMBOL_RATE, bandwidth), n)
+    power += np.random.default_rng(1).normal(0.0, 8e-3 * mW, n)
     path.write_text("\n".join(f"{p:.6e}" for p in power) + "\n", encoding="utf-8")
 
 

@@ -43,7 +43,7 @@ _SPACES = {"linspace": linspace, "logspace": logspace}
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """A curve of ``y`` over ``x``, one line for each value of ``by``; other axes are reduced to their median."""
+    """A curve of ``y`` over ``x``, one line for each value of ``by``; all others reduced to their median and range."""
 
     name: str
     y: str
@@ -207,7 +207,7 @@ def _plot(name: str, given: Any, outputs: Sequence[str], parameters: Sequence[st
 
 
 def draw(dataset: xr.Dataset, plot: Plot) -> Any:
-    """The figure of ``plot``: y over x, a line for each value of ``by``, the median over all other axes."""
+    """The figure of ``plot``: y over x, a line for each value of ``by``: the median over all other axes, in a band of their range."""
     import numpy as np
 
     from serdes import plot as style
@@ -219,25 +219,27 @@ def draw(dataset: xr.Dataset, plot: Plot) -> Any:
     by = dataset[plot.by] if plot.by else None
     keep = {along, *(map(str, by.dims) if by is not None else ())}
     others = [d for d in y.dims if str(d) not in keep]
-    curve = y.median(others) if others else y
+    curves = [y.median(others), y.min(others), y.max(others)] if others else [y]
     logarithmic = plot.y.startswith(("ser", "ber", "post_fec"))
     with style.figure(7.5, 4.8) as (fig, ax):
         values = by.values.tolist() if by is not None else [None]
         for k, value in enumerate(values):
-            line = curve if by is None else curve.isel({by.dims[0]: k})
-            points = np.asarray(line.values, float)
-            if logarithmic:
-                points = np.where(points > 0, points, np.nan)
+            drawn = [c if by is None else c.isel({by.dims[0]: k}) for c in curves]
+            points, *band = (np.asarray(c.values, float) for c in drawn)
+            if logarithmic:  # what is 0 can't be drawn
+                points, *band = (np.where(p > 0, p, np.nan) for p in (points, *band))
             label = (
                 None if value is None else f"{plot.by} = {value:.6g}" if isinstance(value, float) else f"{plot.by} = {value}"
             )
             look = {"color": style.COLOURS[k % 8], "linestyle": style.STYLES[k % 6], "marker": "o", "markersize": 3}
             ax.plot(x.values, points, label=label, **look)
+            if band:
+                ax.fill_between(x.values, *band, color=style.COLOURS[k % 8], alpha=0.15, linewidth=0)
         if logarithmic:
             ax.set_yscale("log")
         ax.set(xlabel=_labelled(x, plot.x), ylabel=_labelled(y, plot.y))
         if others:
-            ax.set_title(f"median over {', '.join(map(str, others))}")
+            ax.set_title(f"median and range over {', '.join(map(str, others))}")
         if by is not None:
             ax.legend()
         return fig

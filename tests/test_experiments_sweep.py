@@ -174,6 +174,12 @@ def test_an_executor_of_the_caller_that_breaks_is_an_error():
         sweep(deadly, {"a": [2]}, pool)
 
 
+def test_nothing_starts_where_nothing_is_to_compute(tmp_path, monkeypatch):
+    sweep(product, AXES, Here(), tmp_path / "s.db")
+    monkeypatch.setattr("experiments.executors.Pool._start", lambda self: pytest.fail("workers were started"))
+    assert sweep(product, AXES, None, tmp_path / "s.db").y.sum() == np.outer([0.5, 1, 1.5, 2], [1, 2, 3]).sum()
+
+
 def test_failed_points_are_records():
     states = []
     found = sweep(fragile, {"a": [1, 2, 3]}, Here(), progress=states.append)

@@ -92,6 +92,18 @@ def test_an_axis_in_a_file_may_be_a_zip_or_draws(study):
     assert list(wanted.axes) == ["corner", "rx.noise_density", "part"]
 
 
+def test_what_is_not_on_the_plot_is_a_band():
+    def point(p):
+        return {"snr_db": p["a"] + p["b"] + p["c"]}
+
+    found = sweep(point, {"a": [1, 2, 3], "b": [0, 10], "c": [0, 1, 5]}, Here())
+    (ax,) = sweep_file.draw(found, sweep_file.Plot(name="x", y="snr_db", x="a", by="b")).axes
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[2, 3, 4], [12, 13, 14]]
+    edges = [c.get_paths()[0].vertices[:, 1] for c in ax.collections]
+    assert [(e.min(), e.max()) for e in edges] == [(1, 8), (11, 18)]
+    assert ax.get_title() == "median and range over c"
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
