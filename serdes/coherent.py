@@ -21,6 +21,7 @@ from dsp.units import db_power, from_db_power, mW
 from serdes.coherent_metrics import rail, required_snr_db
 from serdes.link import vary
 from serdes.metrics import ErrorCount
+from serdes.result import Lock
 
 CREST = 3.5
 """Range of a converter over the rms of what it converts."""
@@ -168,9 +169,10 @@ class CoherentLink:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CoherentResult:
-    """How well a coherent link works.
+    """How well a coherent link works, by the names of `serdes.result.LinkResult` where both know a thing.
 
-    ``snr_db``: of each polarisation; ``ber``: before the code; ``information`` [bit/symbol] of each polarisation (GMI).
+    ``polarizations_db``: SNR of each; ``ser``, ``ber``: of both together before the code; ``symbols``, ``bits``: errors counted,
+    None for engines that do not count; ``information`` [bit/symbol] of each polarisation (GMI).
     ``outcome``: "ok" or the stage that failed, with ``reason``. ``budget``: SNR [dB] left by each cause alone (linear face).
     ``stages``: symbols of the first polarisation after each stage, complex. ``slips``: cycle slips that the pilots found and
     undid.
@@ -180,10 +182,12 @@ class CoherentResult:
     engine: Any
     outcome: str
     reason: str = ""
-    snr_db: tuple[float, float] = (float("nan"), float("nan"))
+    polarizations_db: tuple[float, float] = (float("nan"), float("nan"))
+    ser: float = float("nan")
     ber: float = float("nan")
     information: tuple[float, float] = (float("nan"), float("nan"))
     budget: Mapping[str, float] = field(default_factory=dict)
+    symbols: ErrorCount | None = None
     bits: ErrorCount | None = None
     slips: int = 0
     offset: float = float("nan")
@@ -191,18 +195,32 @@ class CoherentResult:
     stages: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @property
+    def snr_db(self) -> float:
+        """SNR of the worse polarisation [dB]; nan where no signal was recovered."""
+        return min(self.polarizations_db)
+
+    @property
+    def lock(self) -> Lock:
+        """Whether all loops of the receiver found the signal."""
+        locked = bool(np.isfinite(self.snr_db))
+        return Lock(locked=locked, reason="every stage handed on" if locked else f"{self.outcome}: {self.reason}")
+
+    @property
     def margin_db(self) -> float:
         """SNR of the worse polarisation over what the code requires [dB]; nan where the link failed or has no code."""
-        if self.link.fec is None or not np.isfinite(min(self.snr_db)):
+        if self.link.fec is None or not np.isfinite(self.snr_db):
             return float("nan")
-        return min(self.snr_db) - self.link.required_snr_db
+        return self.snr_db - self.link.required_snr_db
 
     def record(self) -> dict[str, Any]:
         """A flat dictionary for a table or a sweep."""
+        from serdes.serialize import content_hash
+
         row: dict[str, Any] = {
-            "engine": type(self.engine).__name__, "symbol_rate": self.link.symbol_rate, "outcome": self.outcome,
-            "reason": self.reason,
-            "snr_x_db": self.snr_db[0], "snr_y_db": self.snr_db[1], "ber": self.ber, "gmi_x": self.information[0],
+            "link": content_hash(self.link), "engine": type(self.engine).__name__, "symbol_rate": self.link.symbol_rate,
+            "outcome": self.outcome, "reason": self.reason, "ser": self.ser, "ber": self.ber, "snr_db": self.snr_db,
+            "locked": self.lock.locked,
+            "snr_x_db": self.polarizations_db[0], "snr_y_db": self.polarizations_db[1], "gmi_x": self.information[0],
             "gmi_y": self.information[1], "margin_db": self.margin_db, "slips": self.slips, "offset": self.offset,
             "clock_ppm": self.clock_ppm,
         }  # fmt: skip

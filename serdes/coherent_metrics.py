@@ -43,6 +43,13 @@ def bit_error_ratio(snr_db: float, constellation: Constellation, differential: b
     return float(np.sum(share * one.bit_distance) / one.n / one.bits_per_symbol)
 
 
+def symbol_error_ratio(snr_db: float, constellation: Constellation) -> float:
+    """Symbol error ratio of square QAM at ``snr_db``: either quadrature is wrong (J. G. Proakis, Digital Communications)."""
+    one = rail(constellation)
+    wrong = 2 * (1 - 1 / one.n) * float(q(np.sqrt(3 * from_db_power(snr_db) / (one.n**2 - 1))))
+    return 1 - (1 - wrong) ** 2
+
+
 def required_snr_db(ber: float, constellation: Constellation, differential: bool = False) -> float:
     """SNR [dB] at which `bit_error_ratio` is ``ber``. ``ValueError`` unless it lies between 1e-15 and 0.3."""
     from scipy.optimize import brentq

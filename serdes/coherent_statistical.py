@@ -11,7 +11,7 @@ from channels.amplifier import combined_db, snr_from_osnr
 from dsp.converter import Converter
 from dsp.units import db_power, dbm, from_db_power, from_dbm
 from serdes.coherent import CREST, CoherentLink, CoherentResult, verdict
-from serdes.coherent_metrics import bit_error_ratio, gaussian_information
+from serdes.coherent_metrics import bit_error_ratio, gaussian_information, symbol_error_ratio
 
 LEFT_OUT = (
     "phase noise and cycle slips",
@@ -45,7 +45,8 @@ class CoherentStatistical:
             worst = min(parts, key=lambda name: parts[name])
             reason += f"; most of the noise is from: {worst}"
         return CoherentResult(
-            link=link, engine=self, outcome=outcome, reason=reason, snr_db=(snr, snr), ber=ber,
+            link=link, engine=self, outcome=outcome, reason=reason, polarizations_db=(snr, snr), ber=ber,
+            ser=symbol_error_ratio(snr, link.tx.constellation),
             information=(information, information), budget=parts,
         )  # fmt: skip
 

@@ -92,7 +92,7 @@ class CoherentTimeDomain:
         constellation, payload = link.tx.constellation, link.rx.payload(sent.shape[-1])
         one, n = rail(constellation), sent.shape[-1]
         scale = np.sqrt(constellation.mean_square)
-        errors, trials, snrs, information = 0, 0, [0.0, 0.0], [0.0, 0.0]
+        errors, trials, wrong, decisions, snrs, information = 0, 0, 0, 0, [0.0, 0.0], [0.0, 0.0]
         labelled = changes.differential(constellation) if link.differential else constellation
         for symbols, turns, source, delay in zip(got.symbols, got.turns, got.sources, got.delays, strict=True):
             k = np.arange(max(0, -delay) + EDGE, min(n, n - delay) - EDGE)
@@ -110,13 +110,16 @@ class CoherentTimeDomain:
                 decided, counted = nearest(values, constellation), wanted
             errors += int(labelled.bit_distance[counted, decided].sum())
             trials += counted.size * constellation.label_bits
+            wrong += int(np.count_nonzero(counted != decided))
+            decisions += counted.size
             sigma = float(np.sqrt(noise / 2)) * scale
             rows, columns = nearest(true, constellation) // one.n, nearest(true, constellation) % one.n
             parts = ((values.real, rows), (values.imag, columns))
             information[source] = sum(mutual_information(scale * v, i, one, sigma) for v, i in parts)
         outcome, reason = verdict(link, errors / trials)
         return CoherentResult(
-            link=link, engine=self, outcome=outcome, reason=reason, snr_db=(snrs[0], snrs[1]), ber=errors / trials,
+            link=link, engine=self, outcome=outcome, reason=reason, polarizations_db=(snrs[0], snrs[1]), ber=errors / trials,
+            ser=wrong / decisions, symbols=ErrorCount(errors=wrong, trials=decisions),
             information=(information[0], information[1]), bits=ErrorCount(errors=errors, trials=trials), slips=got.slips,
             offset=got.offset, clock_ppm=got.clock_ppm, stages=got.stages,
         )  # fmt: skip

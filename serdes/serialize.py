@@ -55,6 +55,7 @@ _MODULES = {
     "dsp.butterfly": ("Butterfly",),
     "dsp.carrier": ("BlindPhaseSearch", "Pilots"),
     "dsp.tone": ("ToneTiming",),
+    "dsp.training": ("Training",),
     "channels.imdd": ("ImddChannel", "Predistortion"),
     "channels.stages": ("Amplifier",),
     "channels.optical_path": ("Photodiode",),

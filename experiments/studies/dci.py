@@ -70,7 +70,7 @@ def _stages(name: str, osnr_db: float, seed: int) -> dict[str, Any]:
     link = loaded(module(name).amplified(80 * km, 1, LAUNCH_DBM), osnr_db)
     result = CoherentTimeDomain(n_symbols=32768).run(link, np.random.default_rng(seed))
     linear = CoherentStatistical().run(link)
-    row = {"module": name, "osnr_db": osnr_db, "linear_snr_db": linear.snr_db[0], **result.record()}
+    row = {"module": name, "osnr_db": osnr_db, "linear_snr_db": linear.snr_db, **result.record()}
     return {"row": row, "stages": dict(result.stages)}
 
 
@@ -140,7 +140,7 @@ def _launch(m: Module, spans: int = 5) -> list[dict[str, Any]]:
         if p < m.power_dbm:
             continue
         result = CoherentStatistical().run(line(m, 80 * km, spans, p))
-        rows.append({"module": m.name, "spans": spans, "launch_dbm": p, "snr_db": result.snr_db[0], **_causes(result.budget)})
+        rows.append({"module": m.name, "spans": spans, "launch_dbm": p, "snr_db": result.snr_db, **_causes(result.budget)})
     return rows
 
 
