@@ -45,6 +45,18 @@ def test_a_statistical_point_of_six_axes(benchmark):
     benchmark.pedantic(lambda: POINT(points[next(numbers) % 30], rng), rounds=30, warmup_rounds=2)
 
 
+def test_ten_thousand_statistical_points_on_all_cores(benchmark, tmp_path):
+    axes = {
+        **SIX,
+        "setup.length": linspace(0.9, 1.1, 4, "m"),
+        "rx.converter.n_bits": [5, 6, 7, 8],
+        "rx.equalizer.n_taps": [16, 20, 22, 24, 28],
+    }
+    assert axes_of(axes).size == 10_000
+    found = benchmark.pedantic(lambda: sweep(POINT, axes, store=tmp_path / "s.db"), rounds=1)
+    assert set(found.status.values.ravel()) == {"ok"}
+
+
 def test_opening_a_store_of_a_million_points(benchmark, tmp_path):
     path = tmp_path / "million.db"
     with Store(path) as store:

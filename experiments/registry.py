@@ -127,6 +127,20 @@ def _sensitivity(answer: Answer) -> str:
     return "What moves the reach most, in this order: " + "; ".join(parts) + "."
 
 
+def _optics(answer: Answer) -> str:
+    found = [note.removesuffix(".") for note in answer.notes if " LPO: works" in note]
+    return f"Where the hosts lose much, and on longer fibre: {'; '.join(found)}." if found else first_note(answer)
+
+
+def _dci(answer: Answer) -> str:
+    ends = [r["reach_km"] for r in answer.tables["lanes"]]
+    spans = [r["specified_reach_km"] for r in answer.tables["dci"] if r["specified_reach_km"]]
+    parts = [f"intensity modulation ends at {min(ends):.0f} to {max(ends):.0f} km, by power or by dispersion"] * bool(ends)
+    parts += [f"coherent light goes {min(spans):.0f} to {max(spans):.0f} km in one amplified span"] * bool(spans)
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}." if text else first_note(answer)
+
+
 def _eye(answer: Answer) -> str:
     result, rows = answer.tables["result"][0], answer.tables["eye"]
     if not rows:
@@ -149,8 +163,8 @@ def _channel(answer: Answer) -> str:
 
 def _jtol(answer: Answer) -> str:
     parts = [
-        f"{r['tolerated_ui']:.2g} UI at {r['frequency_mhz']:.3g} MHz"
-        + ("" if r["mask_ui"] is None else f" ({r['mask_ui']:.2g} asked)")
+        f"{r['tolerated_ui']:.2f} UI at {r['frequency_mhz']:.3g} MHz"
+        + ("" if r["mask_ui"] is None else f" ({r['mask_ui']:.2f} asked)")
         for r in answer.tables["jtol"]
     ]
     return f"Peak to peak, {', '.join(parts)}."
@@ -235,7 +249,7 @@ STUDIES = (
         references=("IEEE 802.3-2022 121.8.5 (TDECQ)",),
     ),
     Study(
-        name="optics", question=optics.QUESTION, run=optics.run, command="serdes optics", quick={"rates": ("112G",)},
+        name="optics", question=optics.QUESTION, run=optics.run, command="serdes optics", sentence=_optics, quick={"rates": ("112G",)},
         method="Host copper, driver, modulator, fibre, photodiode and host copper as one link, retimed at both ends, at one, or "
         "nowhere; margin in optical power until the detector's error ratio is met.",
         references=("IEEE 802.3-2022 clauses 124 and 140; OIF-CEI-112G-LINEAR",),
@@ -250,7 +264,7 @@ STUDIES = (
         weight=50.0,
     ),
     Study(
-        name="dci", question=dci.QUESTION, run=dci.run, command="serdes dci", quick={"names": ("400ZR",)},
+        name="dci", question=dci.QUESTION, run=dci.run, command="serdes dci", sentence=_dci, quick={"names": ("400ZR",)},
         method="Intensity modulation with direct detection by the optical links of the study above at growing length; coherent "
         "modules by the Gaussian noise model of fibre and amplifiers; one signal run through the receiver's stages.",
         references=("P. Poggiolini et al., The GN-model of fiber non-linear propagation, J. Lightwave Technol. 32, 2014",

@@ -203,3 +203,22 @@ def test_a_browser_shows_it_without_errors_or_overflow(tmp_path, width):
     )  # fmt: skip
     assert "CONSOLE" not in done.stderr
     assert f"<title>bad 0 of 2, wide 0, view {width}</title>" in done.stdout
+
+
+def test_sentences_of_light_and_jitter():
+    def said(name, notes=(), **tables):
+        (study,) = studies([name])
+        return study.sentence(Answer(question="?", tables=tables, figures={}, notes=notes))
+
+    lanes, dci = [{"reach_km": 1.9}, {"reach_km": 29.0}], [{"specified_reach_km": 0.0}, {"specified_reach_km": 123.0}]
+    words = said("dci", lanes=lanes, dci=dci)
+    assert words.startswith("Intensity modulation ends at 2 to 29 km, by power or by dispersion; coherent light goes 123 to")
+    assert "16 dB" in said("optics", ("Margin.", "112G LPO: works up to 16 dB per side."))
+    assert said("optics", ("Margin.",)) == "Margin."
+    rows = [
+        {"tolerated_ui": 5.123, "frequency_mhz": 0.04, "mask_ui": 5.0},
+        {"tolerated_ui": 0.2, "frequency_mhz": 7.0, "mask_ui": None},
+    ]
+    assert said("jtol", jtol=rows) == "Peak to peak, 5.12 UI at 0.04 MHz (5.00 asked), 0.20 UI at 7 MHz."
+    best = [{"rate": "112G", "technology": t} for t in ("passive copper", "passive copper", "none", "ACC")]
+    assert "112G: passive copper, then ACC." in said("crossover", least_energy=best)

@@ -210,7 +210,8 @@ def _draw_snr(rows: Sequence[dict[str, Any]], named: dict[str, str]) -> Figure:
                 (first["shannon_snr_db"], f"Shannon, {first['line_rate_gbps']:g} Gb/s", plot.COLOURS[4]),
             ):
                 ax.axhline(level, color=colour, linewidth=1)
-                ax.text(x[-1], level + 0.3, text, ha="right", fontsize=8, color=colour)
+                box = {"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1}
+                ax.text(x[-1], level + 0.5, text, ha="right", fontsize=8, color=colour, bbox=box)
             ax.set(xlabel="cable length [m]", title=named[rate].replace(", ", "\n", 1), ylim=(0, 45))
         axes[0][0].set_ylabel("slicer SNR [dB]")
         axes[0][-1].legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
