@@ -131,6 +131,9 @@ def pam(n: int, level_mismatch: float = 1.0) -> Constellation:
     ``level_mismatch``: R_LM of IEEE 802.3 120D.3.1.2, smallest level spacing over the even one. The outer levels stay, every
     inner level is multiplied by R_LM: +-R_LM/3 for PAM4; for any other ``n`` this is the library's own extension. NRZ has no
     inner level, so R_LM must be 1; that of PAM3 is 0 and stays.
+
+    >>> [round(point, 3) for point in pam(4).points]
+    [-1.0, -0.333, 0.333, 1.0]
     """
     check.count("pam", "n", n, 2)
     check.positive("pam", "level_mismatch", level_mismatch)

@@ -26,7 +26,11 @@ percent, ppm = 1e-2, 1e-6
 
 
 def db(ratio: npt.ArrayLike) -> np.ndarray:
-    """Decibels of an amplitude ratio, 20 log10 |ratio|: voltages, S-parameters, COM. Zero gives -inf without a warning."""
+    """Decibels of an amplitude ratio, 20 log10 |ratio|: voltages, S-parameters, COM. Zero gives -inf without a warning.
+
+    >>> float(db(0.1))
+    -20.0
+    """
     with np.errstate(divide="ignore"):
         return 20 * np.log10(np.abs(ratio))
 

@@ -1,8 +1,12 @@
 """Channel Operating Margin of IEEE 802.3: Annex 93A (802.3ck) and Annex 178A (P802.3dj), and why it is what it is.
 
->>> sheet = standard("802.3ck-kr")
->>> result = com(sheet, open_channel(sheet, "thru.s4p", fext=("fext.s4p",)))
->>> result.com_db, result.passes
+>>> from channels.lines import Twinax
+>>> from serdes.com_standards import standard
+>>> result = com(standard("802.3ck-c2c"), ComChannel(thru=Twinax(length=1.0)), cases=["1"])
+>>> round(result.com_db, 1), result.passes
+(6.7, True)
+
+A channel out of files: ``serdes.com_channel.open_channel(sheet, "thru.s4p", fext=("fext.s4p",))``.
 """
 
 from __future__ import annotations

@@ -184,6 +184,9 @@ def vary(value: T, changes: Mapping[str, Any]) -> T:
     """A copy of a frozen value with fields replaced by dotted path; numbers in a path index tuples.
 
     Raises ValueError for a path that does not exist, with the nearest valid name.
+
+    >>> vary(Transmitter(amplitude=0.4), {"jitter.random_ui": 0.01}).jitter.random_ui
+    0.01
     """
     for path, new in changes.items():
         check.instance("vary", "path", path, str)

@@ -71,6 +71,10 @@ def required_snr_db(symbol_error_ratio: float, constellation: Constellation) -> 
     SNR is mean(level^2) / variance. With uneven levels (R_LM < 1) the smallest gap stands for all, as 802.3 does by scaling
     A_s with R_LM (93A.1.6): SNR = mean(level^2) (2 Qinv(p L / (2 (L-1))) / gap)^2, which for even PAM-L is
     (L^2-1)/3 Qinv(...)^2. Raises ValueError unless 0 < symbol_error_ratio < (L-1)/L.
+
+    >>> from dsp.constellation import pam
+    >>> round(required_snr_db(1e-4, pam(4)), 1)
+    18.6
     """
     n = constellation.n
     if not 0 < symbol_error_ratio < (n - 1) / n:

@@ -212,6 +212,9 @@ def setup(name: str) -> Setup:
     """The set-up called ``name``: 25G, 50G, 100G, 200G, or the other names in use: 28G, 56G, 112G, 224G.
 
     Raises ValueError with the valid names.
+
+    >>> setup("112G").name, setup("112G").symbol_rate
+    ('100G', 53125000000.0)
     """
     table = toml_text.standard("reach")
     aliases = {alias: key for key in names() for alias in (key, *table[key]["aliases"])}
