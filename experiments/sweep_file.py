@@ -30,8 +30,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.axes import Axis, Choice, Normal, Uniform, Values, draws, linspace, listed, logspace, zipped
-from experiments.link_point import ENGINES, LinkPoint, check_outputs, setup_arguments
+from experiments.coherent_point import CoherentPoint
+from experiments.link_point import ENGINES, LinkPoint, setup_arguments
 from serdes import serialize, toml_text
+from serdes.coherent import CoherentLink
 from serdes.link import Link, suggestion
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ class SweepFile:
 
     name: str
     question: str
-    point: LinkPoint
+    point: LinkPoint | CoherentPoint
     axes: Mapping[str, Axis | Values]
     seed: int
     plots: tuple[Plot, ...]
@@ -89,6 +91,8 @@ def load_point(path: str | Path) -> LinkPoint:
         table = toml_text.parse(text)
         if set(table) & {"setup", "link", "axes"}:
             point = _point(table, ("ser",))
+            if isinstance(point, CoherentPoint):
+                raise ValueError("link: is coherent: it has no eye and no cable, sweep it with `serdes sweep`")
             point.link({})  # a wrong value in it is an error of the file
             return point
         return LinkPoint(base=serialize.from_dict(table, Link, "Link"), outputs=("ser",))
@@ -99,7 +103,6 @@ def _sweep(table: Mapping[str, Any], stem: str) -> SweepFile:
     outputs = table.get("outputs", ["ser", "snr_db"])
     if not isinstance(outputs, list) or not outputs:
         raise ValueError(f"outputs must be a list of names, got {outputs!r}")
-    check_outputs(outputs)
     seed = table.get("seed", 0)
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise ValueError(f"seed must be a whole number of 0 or more, got {seed!r}")
@@ -132,12 +135,15 @@ def _known(where: str, table: Mapping[str, Any], keys: Sequence[str]) -> None:
             raise ValueError(f"{where}: unknown key {key!r}{suggestion(key, list(keys))}")
 
 
-def _point(table: Mapping[str, Any], outputs: tuple[str, ...]) -> LinkPoint:
+def _point(table: Mapping[str, Any], outputs: tuple[str, ...]) -> LinkPoint | CoherentPoint:
     if ("setup" in table) == ("link" in table):
         raise ValueError("needs either [setup], a lane rate and its cable, or [link], a whole link")
     engine = table.get("engine", "statistical")
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    if isinstance(table.get("link"), dict) and table["link"].get("type") == "CoherentLink":
+        coherent = serialize.from_dict(table["link"], CoherentLink, "link")
+        return CoherentPoint(base=coherent, outputs=outputs, engine=engine, n_symbols=table.get("n_symbols", 65_536))
     setup = tuple(sorted(setup_arguments(table["setup"]).items())) if "setup" in table else ()
     base = serialize.from_dict(table["link"], Link, "link") if "link" in table else None
     return LinkPoint(

@@ -213,12 +213,14 @@ class CoherentResult:
         return self.snr_db - self.link.required_snr_db
 
     def record(self) -> dict[str, Any]:
-        """A flat dictionary for a table or a sweep."""
+        """A flat dictionary for a table or a sweep. A ratio counted without an error is None: ``ber_high`` says what it is below."""
         from serdes.serialize import content_hash
 
         row: dict[str, Any] = {
             "link": content_hash(self.link), "engine": type(self.engine).__name__, "symbol_rate": self.link.symbol_rate,
-            "outcome": self.outcome, "reason": self.reason, "ser": self.ser, "ber": self.ber, "snr_db": self.snr_db,
+            "outcome": self.outcome, "reason": self.reason,
+            "ser": None if self.symbols is not None and self.symbols.clean else self.ser,
+            "ber": None if self.bits is not None and self.bits.clean else self.ber, "snr_db": self.snr_db,
             "locked": self.lock.locked,
             "snr_x_db": self.polarizations_db[0], "snr_y_db": self.polarizations_db[1], "gmi_x": self.information[0],
             "gmi_y": self.information[1], "margin_db": self.margin_db, "slips": self.slips, "offset": self.offset,

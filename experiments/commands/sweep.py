@@ -36,10 +36,9 @@ def sweep(
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
 
+    from experiments import coherent_point, link_point, sweep_file
     from experiments import dataset as files
-    from experiments import sweep_file
     from experiments.executors import Here, worker_start
-    from experiments.link_point import UNITS
     from experiments.study import save
     from experiments.sweep import sweep as run
 
@@ -55,7 +54,7 @@ def sweep(
     try:
         with _bar(wanted.name) as report:
             found = run(
-                wanted.point, wanted.axes, executor, store or out / "sweep.db", seed=wanted.seed, units=UNITS,
+                wanted.point, wanted.axes, executor, store or out / "sweep.db", seed=wanted.seed, units=coherent_point.UNITS | link_point.UNITS,
                 description=wanted.description, changed=changed, retry=retry, progress=report,
             )  # fmt: skip
     finally:
