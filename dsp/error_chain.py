@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -185,41 +186,102 @@ def gilbert_elliott(*, good_to_bad: float, bad_to_good: float, error_bad: float 
 
 
 def dfe_chain(
-    *, taps: tuple[float, ...], noise_rms: float, n_levels: int = 4, precoded: bool = False, reach: int = 1
-) -> ErrorChain:
+    *, taps: tuple[float, ...], noise_rms: float, n_levels: int = 4, precoded: bool = False, reach: int = 1,
+    precursor: float = 0.0, correlation: tuple[float, ...] = (),
+) -> ErrorChain:  # fmt: skip
     """Error propagation in a decision-feedback equaliser: states are the last len(taps) decision errors.
 
     ``taps``: feedback taps over the main cursor; ``noise_rms``: Gaussian noise (all else that disturbs the slicer) over half
     the level spacing. A past error of e levels moves the sample by -2 tap e half spacings; the next error follows from all
     (equally likely) levels and thresholds, so the chain is exact for white Gaussian noise. Errors beyond ``reach`` levels count
-    as that many. ``precoded``: 1/(1+D) precoding (802.3 120.5.7.2), a decoded symbol being wrong unless an error follows its
-    opposite or nothing.
+    as that many. ``precursor``: what the equaliser left of the next symbol, over the main cursor. It matters more than its
+    power: the next symbol helped to make the error, so it is rarely the outer one that would end the burst. ``correlation`` of
+    the noise at lags 1, 2, ... symbols: what the errors in a state say of its last noise is carried on as mean and covariance.
+    ``precoded``: 1/(1+D) precoding (802.3 120.5.7.2), a decoded symbol being wrong unless an error follows its opposite or
+    nothing.
     """
-    from dsp.distribution import q
-
     check.numbers("dfe_chain", "taps", taps)
     check.positive("dfe_chain", "noise_rms", noise_rms)
     check.count("dfe_chain", "n_levels", n_levels, 2)
     check.count("dfe_chain", "reach", reach, 1, n_levels - 1)
+    check.between("dfe_chain", "precursor", precursor, -1, 1)
+    check.numbers("dfe_chain", "correlation", correlation)
+    memory_of_noise, step, fresh = _autoregression(correlation, noise_rms)
     memory = max(len(taps), 1)
     size = 2 * reach + 1
-    if size**memory > 400:
+    n_next = n_levels if precursor else 1
+    if size**memory * n_next > 400:
         raise check.fail("dfe_chain", "taps", f"few enough for 400 states with {size} errors each", taps)
     errors = range(-reach, reach + 1)
-    states = list(itertools.product(errors, repeat=memory))  # newest error first
+    # newest error first, then the level of the symbol to be decided, where the one before knows something of it
+    states = [(*past, own) for past in itertools.product(errors, repeat=memory) for own in range(n_next)]
     index = {s: i for i, s in enumerate(states)}
+    order = step.shape[0]
+    mean, spread = np.zeros((len(states), order)), np.tile(memory_of_noise, (len(states), 1, 1))
+    rounds = 6 if any(correlation) else 1
+    for left in reversed(range(rounds)):
+        right, wrong = np.zeros((len(states), len(states))), np.zeros((len(states), len(states)))
+        first, second = np.zeros((len(states), len(states), order)), np.zeros((len(states), len(states), order, order))
+        for s, state in enumerate(states):
+            past, owns = state[:-1], range(n_levels) if n_next == 1 else (state[-1],)
+            centre, before = step @ mean[s], step @ spread[s] @ step.T
+            before[0, 0] += fresh
+            rms = math.sqrt(before[0, 0])
+            gain = before[:, 0] / before[0, 0]
+            for following in range(n_next):
+                shift = precursor * (2 * following - n_levels + 1) - 2 * sum(b * e for b, e in zip(taps, past, strict=False))
+                chance, off, square = _decisions(n_levels, shift + centre[0], rms)
+                for i, j in itertools.product(owns, range(n_levels)):
+                    e = int(np.clip(j - i, -reach, reach))
+                    bad = (e + past[0]) % n_levels != 0 if precoded else e != 0
+                    to = index[(e, *past[:-1], following)]
+                    (wrong if bad else right)[s, to] += chance[i, j]
+                    if left:
+                        known = centre + gain * off[i, j]
+                        left_over = before + np.outer(gain, gain) * (square[i, j] - off[i, j] ** 2 - before[0, 0])
+                        first[s, to] += chance[i, j] * known
+                        second[s, to] += chance[i, j] * (left_over + np.outer(known, known))
+        total = (right + wrong).sum(axis=1, keepdims=True)
+        chain = ErrorChain(right=rows(right / total), wrong=rows(wrong / total))
+        if left:
+            came = chain.steady / total[:, 0]
+            arrived = np.maximum(came @ (right + wrong), 1e-300)[:, None]
+            mean = np.einsum("s,stk->tk", came, first) / arrived
+            spread = np.einsum("s,stkl->tkl", came, second) / arrived[:, :, None] - mean[:, :, None] * mean[:, None, :]
+    return chain
+
+
+def _autoregression(correlation: tuple[float, ...], rms: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Covariance of the last values of a noise of ``rms``, the matrix that leads on to the next, and the variance of what is new.
+
+    Yule and Walker's equations for ``correlation`` at lags 1, 2, ...; ValueError where no noise has it.
+    """
+    order = max(len(correlation), 1)
+    r = np.array([1.0, *(correlation or (0.0,))])
+    covariance = r[np.abs(np.subtract.outer(np.arange(order), np.arange(order)))]
+    step = np.eye(order, k=-1)
+    step[0] = np.linalg.lstsq(covariance, r[1:], rcond=None)[0]
+    fresh = 1 - float(step[0] @ r[1:])
+    if np.any(np.linalg.eigvalsh(covariance) <= 0) or fresh <= 0:
+        raise check.fail("dfe_chain", "correlation", "that of a noise", correlation)
+    return rms**2 * covariance, step, rms**2 * fresh
+
+
+def _decisions(n_levels: int, shift: float, rms: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Probability to decide level j when i was sent, in half spacings; then mean and mean square of the Gaussian noise.
+
+    The sample is moved by ``shift``.
+    """
+    from dsp.distribution import q
+
     edges = np.concatenate([[-np.inf], 2.0 * np.arange(1, n_levels) - n_levels, [np.inf]])
     levels = 2 * np.arange(n_levels) - (n_levels - 1)
-    right = np.zeros((len(states), len(states)))
-    wrong = np.zeros_like(right)
-    for s, state in enumerate(states):
-        shift = -2 * sum(b * e for b, e in zip(taps, state, strict=False))
-        beyond = edges[None, :] - levels[:, None] - shift
-        above, below = q(beyond / noise_rms), q(-beyond / noise_rms)  # from the smaller tail: no cancellation
-        chance = np.where(beyond[:, :-1] > 0, above[:, :-1] - above[:, 1:], below[:, 1:] - below[:, :-1])
-        for i, j in itertools.product(range(n_levels), repeat=2):
-            e = int(np.clip(j - i, -reach, reach))
-            bad = (e + state[0]) % n_levels != 0 if precoded else e != 0
-            (wrong if bad else right)[s, index[(e, *state[:-1])]] += chance[i, j] / n_levels
-    total = (right + wrong).sum(axis=1, keepdims=True)
-    return ErrorChain(right=rows(right / total), wrong=rows(wrong / total))
+    z = (edges[None, :] - levels[:, None] - shift) / rms
+    above, below = q(z), q(-z)  # from the smaller tail: no cancellation
+    chance = np.where(z[:, :-1] > 0, above[:, :-1] - above[:, 1:], below[:, 1:] - below[:, :-1])
+    density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
+    slope = np.where(np.isfinite(z), z, 0.0) * density
+    one = density[:, :-1] - density[:, 1:]
+    two = chance + slope[:, :-1] - slope[:, 1:]
+    some = np.maximum(chance, 1e-300)
+    return chance, rms * one / some, rms**2 * two / some

@@ -30,7 +30,9 @@ class OperatingPoint:
     decision sample; ``phase_ui``: the same after the peak of the pulse; ``offset_ui``: after a whole number of symbols from
     the start of the window. ``main_cursor`` [V]: pulse at that instant.
     ``taps``: of the receiver. ``full_scale`` [V]: of the converter, None without one. ``variances``: of the decision error
-    by cause, in squared symbol units. ``residual``: interference left by the taps at whole symbols, shape (window,), main cursor at ``main``.
+    by cause, in squared symbol units. ``noise`` [V^2]: autocovariance of all noise before the taps at lags 0, 1, ... symbols,
+    shape (window,), periodic. ``residual``: interference left by the taps at whole symbols, shape (window,), main cursor at
+    ``main``.
     ``locks``: whether the clock has a phase to settle at; where not, the phase of least error stands in.
     """
 
@@ -46,6 +48,7 @@ class OperatingPoint:
     taps: Taps
     full_scale: float | None
     variances: dict[str, float]
+    noise: np.ndarray
     residual: np.ndarray
     crosstalk: tuple[np.ndarray, ...]
     locks: bool
@@ -143,6 +146,7 @@ def _settle(link: Link, front: FrontEnd, gains: tuple[float, float], offset: flo
         taps=taps,
         full_scale=full_scale,
         variances=variances,
+        noise=total,
         residual=residual,
         crosstalk=rows,
         locks=locks,

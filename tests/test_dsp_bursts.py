@@ -143,6 +143,37 @@ def test_decision_feedback_chain_against_a_running_equaliser(taps, precoded):
     assert measured.run_lengths(4) == pytest.approx(chain.run_lengths(4), abs=0.03)
 
 
+@pytest.mark.parametrize(
+    ("precursor", "correlation"), [(0.05, ()), (-0.05, ()), (0.0, (-0.3,)), (0.0, (0.3,)), (0.03, (-0.25, -0.15, 0.2))]
+)
+def test_chain_with_a_precursor_and_coloured_noise_against_a_running_equaliser(precursor, correlation):
+    rng = np.random.default_rng(6)
+    n, rms, tap = 150_000, 0.4, 0.7
+    r = np.array([1.0, *correlation])
+    order = len(correlation)
+    past = np.linalg.solve(r[np.abs(np.subtract.outer(np.arange(order), np.arange(order)))], r[1:]) if order else np.zeros(0)
+    noise = rms * np.sqrt(1 - past @ r[1:]) * rng.standard_normal(n)
+    sent = rng.integers(4, size=n)
+    moved = 2.0 * sent - 3 + precursor * np.append(2.0 * sent[1:] - 3, 0.0)
+    wrong, e, last = np.zeros(n, bool), 0, [0.0] * order
+    for i, x in enumerate(moved.tolist()):
+        v = float(noise[i]) + sum(a * b for a, b in zip(past, last, strict=True))
+        last = [v, *last[:-1]] if order else last
+        e = min(max(round((x + v - 2 * tap * e + 3) / 2), 0), 3) - int(sent[i])
+        wrong[i] = e != 0
+    chain = dfe_chain(taps=(tap, 0.0), noise_rms=rms, precursor=precursor, correlation=correlation)
+    counted = burst_statistics(wrong)
+    assert counted.errors / n == pytest.approx(chain.symbol_error_ratio, rel=0.08)
+    assert np.array(counted.lengths[1:5]) / counted.bursts == pytest.approx(chain.run_lengths(4), abs=0.035)
+
+
+def test_correlation_alone_leaves_the_error_ratio():
+    white = dfe_chain(taps=(), noise_rms=0.3).symbol_error_ratio
+    for correlation in ((0.6,), (-0.6,), (0.3, -0.3)):
+        chain = dfe_chain(taps=(0.0, 0.0), noise_rms=0.3, correlation=correlation)
+        assert chain.symbol_error_ratio == pytest.approx(white, rel=0.05)
+
+
 def test_precoding_shortens_full_tap_bursts_to_two():
     plain, precoded = (dfe_chain(taps=(1.0,), noise_rms=0.22, precoded=p) for p in (False, True))
     assert precoded.symbol_error_ratio == pytest.approx(plain.symbol_error_ratio / 2, rel=0.02)
@@ -239,6 +270,10 @@ def test_bad_arguments():
         lambda: dfe_chain(taps=(0.5,), noise_rms=0.0),
         lambda: dfe_chain(taps=(0.5,), noise_rms=0.1, n_levels=1),
         lambda: dfe_chain(taps=(0.5,), noise_rms=0.1, reach=4),
+        lambda: dfe_chain(taps=(0.5,), noise_rms=0.1, precursor=1.5),
+        lambda: dfe_chain(taps=(0.5,) * 5, noise_rms=0.1, precursor=0.1),
+        lambda: dfe_chain(taps=(0.5,), noise_rms=0.1, correlation=0.5),
+        lambda: dfe_chain(taps=(0.5,), noise_rms=0.1, correlation=(0.9, -0.9)),
         lambda: chain.run_lengths(0),
         lambda: chain.pair_ratio(0),
         lambda: chain.simulate(-1, rng),

@@ -113,7 +113,7 @@ def run(
         same = simulate(case.link, Statistical(eye=False))
         text = (
             f"clock loop closed ({type(loop).__name__}), sampling {result.lock.phase_ui:+.3f} UI from the peak of the pulse; the "
-            f"statistical engine with this clock: slicer SNR {same.snr_db:.2f} dB, symbol error ratio {same.ser:.3g}"
+            f"statistical engine with this clock: slicer SNR {same.snr_db:.2f} dB, symbol error ratio {same.ser:.3g}{_propagated(same)}"
         )
         case = replace(case, notes=(*case.notes, text))
     openings = _openings(result, case.error_ratio)
@@ -156,7 +156,7 @@ def _notes(result: LinkResult, case: Case) -> list[str]:
         notes.append(f"{result.symbols.text()}; {result.lock.reason}")
         notes += _checker_notes(result)
     else:
-        notes.append(f"symbol error ratio {result.ser:.3g}, bit error ratio {result.ber:.3g} before FEC")
+        notes.append(f"symbol error ratio {result.ser:.3g}, bit error ratio {result.ber:.3g} before FEC{_propagated(result)}")
     shares = ", ".join(f"{cause} {100 * share:.0f} %" for cause, share in point.shares().items())
     notes.append(f"slicer SNR {result.snr_db:.2f} dB; decision error: {shares}")
     if result.outcome != "ok":
@@ -172,6 +172,15 @@ def _loss(link: Link) -> str:
         return f"unknown, data end at {min(ends) / GHz:.6g} GHz"
     level = float(np.abs(link.channel.transfer(np.array([link.nyquist])))[0])
     return f"{-db(level):.1f} dB" if level > 0 else "nothing passes"
+
+
+def _propagated(result: LinkResult) -> str:
+    """The error ratio with wrong decisions fed back, for a sentence; empty where there is nothing to say."""
+    from serdes.propagation import error_chain
+
+    if not result.operating_point.taps.feedback or not 1e-15 < result.ser < 0.1:
+        return ""
+    return f"; with wrong decisions fed back {error_chain(result).symbol_error_ratio:.3g}"
 
 
 def _checker_notes(result: LinkResult) -> list[str]:
