@@ -20,6 +20,7 @@ from serdes.jitter import (
     tolerance,
     transmitter_edges,
 )
+from serdes.setups import setup
 from serdes.time_domain import TimeDomain
 from serdes.transmitter_figures import level_mismatch, linear_fit, transmitter_figures
 
@@ -147,6 +148,10 @@ def test_study_answers(tmp_path):
     assert [round(r["frequency_mhz"], 6) for r in rows] == [2.0, 1000.0]
     assert rows[0]["margin"] > 1
     assert rows[1]["mask_ui"] is None
+    (figures,) = answer.tables["transmitter"]
+    assert figures["level_mismatch"] == pytest.approx(1.0)
+    assert figures["tap_cost_db"] == 0.0
+    assert figures["sndr_db"] > 25
     assert {p.name for p in answer.write(tmp_path)} >= {"jtol.csv", "jtol.png", "answer.json"}
     with pytest.raises(ValueError, match="frequencies must be one or more"):
         jtol.run(case, ())
@@ -155,6 +160,19 @@ def test_study_answers(tmp_path):
 def test_study_of_a_rate_has_its_corner_near_the_mask():
     case = jtol.case("112G", 1.0)
     assert corner_frequency(case.link, 32) == pytest.approx(4e6, rel=0.1)
+
+
+def test_study_of_a_link_in_a_file(tmp_path):
+    from serdes.serialize import to_toml
+
+    path = tmp_path / "link.toml"
+    path.write_text(to_toml(setup("112G").link(0.5)))
+    case = jtol.case("56G", 1.0, file=path)
+    assert (case.name, case.target) == ("link.toml", setup("112G").error_ratio)
+    assert isinstance(case.link.rx.clock, MuellerMuller)
+
+
+def test_bad_cases():
     for field, value in (("link", 1), ("target", 0.5), ("engine", None)):
         with pytest.raises(ValueError, match=f"Case.{field} must be"):
             jtol.Case(**({"name": "", "link": LOOP, "target": 1e-3} | {field: value}))

@@ -14,6 +14,9 @@ commands = typer.Typer()
 
 @commands.command()
 def jtol(
+    file: Annotated[
+        Path | None, typer.Argument(help="A Touchstone file, or a link in TOML, instead of the standard's twinax.")
+    ] = None,
     rate: Annotated[str, typer.Option(help="Lane rate: 56G, 112G, 224G ...")] = "112G",
     length: Annotated[float, typer.Option(help="Length of twinax, m.")] = 1.0,
     target: Annotated[float | None, typer.Option(help="Symbol error ratio; the standard's by default.")] = None,
@@ -25,7 +28,7 @@ def jtol(
     from experiments.studies import jtol as study
 
     with progress("jtol") as report:
-        answer = study.run(study.case(rate, length, target, bandwidth), seed=seed, progress=report)
+        answer = study.run(study.case(rate, length, target, bandwidth, file), seed=seed, progress=report)
     columns = {
         "frequency_mhz": "MHz", "tolerated_ui": "UI pp", "mask_ui": "mask", "predicted_ui": "predicted", "margin": "margin",
         "limit": "limit",

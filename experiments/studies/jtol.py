@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,12 +14,14 @@ from dsp import check
 from dsp.clock import MuellerMuller
 from dsp.units import GBd, MHz
 from experiments.parallel import run_all
+from experiments.studies.eye import from_file, from_toml
 from experiments.study import Answer, Progress, silent
 from serdes.jitter import CORNER, Tolerance, corner_frequency, decompose, mask, predicted, tolerance, transmitter_edges
 from serdes.link import Link
 from serdes.setups import setup
 from serdes.stream_run import update_of
 from serdes.time_domain import TimeDomain
+from serdes.transmitter_figures import transmitter_figures
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,15 +47,22 @@ class Case:
         check.instance(self, "engine", self.engine, TimeDomain)
 
 
-def case(rate: str, length: float, target: float | None = None, bandwidth: float | None = None) -> Case:
-    """Lane rate ``rate`` over ``length`` [m] of twinax. ``target``: symbol error ratio, the standard's by default.
+def case(
+    rate: str, length: float, target: float | None = None, bandwidth: float | None = None, file: Path | None = None
+) -> Case:
+    """Lane rate ``rate`` over ``length`` [m] of twinax, or through the channel ``file`` (a Touchstone file, or a link in TOML).
 
-    ``bandwidth`` [Hz]: one-sided noise bandwidth of the clock loop; by default such that its 3 dB corner lies near 4 MHz.
+    ``target``: symbol error ratio, the standard's by default. ``bandwidth`` [Hz]: one-sided noise bandwidth of the clock loop; by
+    default such that its 3 dB corner lies near 4 MHz.
     """
-    s = setup(rate)
-    loop = MuellerMuller(bandwidth=(2.6 * CORNER if bandwidth is None else bandwidth) / s.symbol_rate)
-    link = s.link(length).vary({"rx.clock": loop})
-    return Case(name=f"{s.name}, {length:g} m", link=link, target=s.error_ratio if target is None else target)
+    if file is None:
+        s = setup(rate)
+        name, link, ratio = f"{s.name}, {length:g} m", s.link(length), s.error_ratio
+    else:
+        own = from_toml(file, target) if file.suffix.lower() == ".toml" else from_file(file, rate)
+        name, link, ratio = own.name, own.link, own.error_ratio
+    loop = MuellerMuller(bandwidth=(2.6 * CORNER if bandwidth is None else bandwidth) / link.symbol_rate)
+    return Case(name=name, link=link.vary({"rx.clock": loop}), target=ratio if target is None else target)
 
 
 def run(
@@ -80,8 +91,19 @@ def run(
     failed = [f"{p.frequency / MHz:g} MHz" for p in points if _margin(p) < 1]
     notes.append(f"below the mask at {', '.join(failed)}" if failed else "the mask is met wherever it is specified")
     tables: dict[str, Any] = {"jtol": rows}
+    figures = transmitter_figures(c.link, np.random.default_rng(seed))
+    notes.append(
+        f"transmitter: SNDR {figures.sndr_db:.1f} dB, R_LM {figures.level_mismatch or math.nan:.3f}, pulse peak over steady state "
+        f"{figures.peak_ratio:.3f}, its taps cost {figures.tap_cost_db:.1f} dB of level at a limited peak"
+    )
+    tables["transmitter"] = [
+        {
+            "sndr_db": figures.sndr_db, "level_mismatch": figures.level_mismatch, "peak_ratio": figures.peak_ratio,
+            "tap_cost_db": figures.tap_cost_db,
+        }
+    ]  # fmt: skip
     if report is not None:
-        tables["transmitter"] = [
+        tables["jitter"] = [
             {
                 "j_rms_ui": report.rms, "j3u_ui": report.j3u, "j4u_ui": report.j4u, "even_odd_ui": report.even_odd,
                 "random_ui": report.random, "dual_dirac_ui": report.dual_dirac, "edges": report.edges,
@@ -122,6 +144,12 @@ def _draw(c: Case, points: tuple[Tolerance, ...], corner: float) -> Figure:
     fine = np.geomspace(f.min() / 1.5, f.max() * 1.5, 400)
     with plot.figure(7.5, 5.0) as (fig, ax):
         ax.loglog(f / MHz, [2 * p.amplitude_ui for p in ordered], "o-", label="tolerated, counted")
+        beyond = [p for p in ordered if not p.bounded]
+        if beyond:
+            ax.plot(
+                [p.frequency / MHz for p in beyond], [2 * p.amplitude_ui for p in beyond], "^", color="k", zorder=3,
+                label="tolerated, and more was not tried",
+            )  # fmt: skip
         ax.loglog(f / MHz, [2 * p.predicted_ui for p in ordered], "--", label="predicted by the loop")
         ax.loglog(fine / MHz, mask(fine), "k", label="mask, IEEE 802.3")
         if np.isfinite(corner):
