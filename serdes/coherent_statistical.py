@@ -18,7 +18,7 @@ LEFT_OUT = (
     "equaliser and timing that are not ideal",
     "polarisation-dependent loss",
     "distortion and errors of modulator and hybrid",
-    "phase noise turned into amplitude by the dispersion equaliser",
+    "what a balanced pair leaves of the signal's own power",
     "interference that is not Gaussian",
 )
 """Penalties that the linear face does not know."""
@@ -69,8 +69,19 @@ class CoherentStatistical:
             "front end": front,
             "transmit converter": self._converter_db(link.tx.converter, 0.0),
             "receive converter": self._converter_db(link.rx.converter, noise),
+            "oscillator in dispersion": self._oscillator_db(link),
             "implementation": own,
         }
+
+    @staticmethod
+    def _oscillator_db(link: CoherentLink) -> float:
+        """Phase noise of the oscillator that the dispersion equaliser turns into noise [dB]: pi^2 |beta2 L| linewidth rate.
+
+        W. Shieh and K.-P. Ho, Optics Express 16, 2008: pi lambda^2 D L linewidth rate / (2 c).
+        """
+        spread = np.pi**2 * abs(link.rx.dispersion_share * link.channel.betas[0])
+        with np.errstate(divide="ignore"):
+            return float(-db_power(spread * link.rx.linewidth * link.symbol_rate))
 
     def _converter_db(self, converter: Converter | None, noise: float) -> float:
         """Signal of 1 beside ``noise`` over the part of the rounding noise that lies in the signal's band [dB]."""

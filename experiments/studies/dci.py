@@ -302,7 +302,8 @@ def _draw_launch(rows: Sequence[Mapping[str, Any]]) -> Figure:
             ax.plot(x, [r["snr_db"] for r in mine], color="0", linewidth=2.4, label="all together")
             for k, cause in enumerate(key for key in mine[0] if key.startswith("snr ")):
                 label = cause.removeprefix("snr ")
-                ax.plot(x, [r[cause] for r in mine], color=plot.COLOURS[k], linestyle=plot.STYLES[k], label=label)
+                look = {"color": plot.COLOURS[k % len(plot.COLOURS)], "linestyle": plot.STYLES[k % len(plot.STYLES)]}
+                ax.plot(x, [r[cause] for r in mine], label=label, **look)
             ax.set(xlabel="launch power [dBm a channel]", title=f"{name}, {mine[0]['spans']} x 80 km", ylim=(8, 40))
         axes[0][0].set_ylabel("SNR left by each cause [dB]")
         axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
