@@ -4,8 +4,10 @@
 to CPU time, as cores are shared.
 """
 
+import multiprocessing
 import resource
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -147,6 +149,41 @@ def test_whole_link(benchmark, samples_per_symbol):
 
     benchmark(more)
     say(f"whole link: 112G, {samples_per_symbol} samples/UI", benchmark, blocks * engine.block)
+
+
+def test_two_runs_at_once(benchmark):
+    """CPU time of two independent runs in two processes over that of one: 2 divided by it is what two free cores give."""
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        list(pool.map(_blocks, (1, 2)))  # both are there, and compiled
+        alone = min(pool.submit(_blocks, 1).result() for _ in range(5))
+        both = [max(pool.map(_blocks, (1, 2))) for _ in range(5)]
+    benchmark(lambda: None)
+    if not benchmark.disabled:
+        print(f"\ntwo runs at once: {2 * alone / min(both):.2f} times one, by CPU time; aim 1.8")
+
+
+def _blocks(seed, n=60):
+    link = setup("112G").link(1.0).vary({"rx.clock": MuellerMuller()})
+    engine = TimeDomain(n_symbols=10**9, eye_symbols=0, samples_per_symbol=2)
+    run = Run(engine, operating_point(link), np.random.default_rng(seed))
+    run.advance(65536)
+    begin = time.process_time()
+    for _ in range(n):
+        run.advance(engine.block)
+    return time.process_time() - begin
+
+
+def test_a_hundred_million_symbols(benchmark):
+    """The 112G example to 1e8 symbols: CPU seconds, and whether the phase has drifted. Takes as long as it says."""
+    if benchmark.disabled:
+        pytest.skip("ten seconds, for people who ask")
+    link = setup("112G").link(1.0).vary({"rx.clock": MuellerMuller()})
+    engine = TimeDomain(n_symbols=100_000_000, eye_symbols=0, samples_per_symbol=2)
+    begin = time.process_time()
+    result = benchmark.pedantic(engine.run, args=(link, np.random.default_rng(2)), rounds=1)
+    drift = result.lock.phase_ui - result.operating_point.phase_ui
+    print(f"\n1e8 symbols: {time.process_time() - begin:.1f} s of CPU, aim 12; phase {drift:+.1e} UI from where it settled")
+    assert result.outcome == "ok"
 
 
 def test_memory_is_flat():

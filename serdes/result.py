@@ -21,13 +21,17 @@ NO_SIGNAL = "no signal", "the pulse response has no main cursor: the channel pas
 
 @dataclass(frozen=True, kw_only=True)
 class Lock:
-    """State of the clock recovery. ``phase_ui``: mean sampling phase after the pulse's peak; ``jitter_ui``: its rms wander."""
+    """State of the clock recovery. ``phase_ui``: mean sampling phase after the pulse's peak; ``jitter_ui``: its rms wander.
+
+    ``cycle_slips``: whole unit intervals by which the phase went astray, over the whole run.
+    """
 
     locked: bool
     reason: str
     phase_ui: float = 0.0
     jitter_ui: float = 0.0
     lock_time_symbols: int = 0
+    cycle_slips: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -90,6 +94,7 @@ class LinkResult:
             "snr_db": self.snr_db,
             "post_fec": self.post_fec,
             "locked": self.lock.locked,
+            "cycle_slips": self.lock.cycle_slips,
             "sampling_phase_ui": point.phase_ui,
             "ctle_gain_db": point.gain_db,
             "ctle_low_gain_db": point.low_gain_db,

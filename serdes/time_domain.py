@@ -156,6 +156,7 @@ class TimeDomain:
             phase_ui=point.phase_ui + self.phase_error_ui + (float(np.mean(counted)) if counted.size else 0.0),
             jitter_ui=float(np.sqrt(np.mean(wander[until if held else 0 :] ** 2))) if wander.size else 0.0,
             lock_time_symbols=until * self.lock.window if held else 0,
+            cycle_slips=int(np.sum(np.abs(np.diff(np.rint(mean + self.phase_error_ui))))) if mean.size else 0,
         )
         post_fec = None if link.fec is None or not bits.trials else float(link.fec.codeword_failure(bits.ratio or bits.upper()))
         error = tally.mean_square_error
