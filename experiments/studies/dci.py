@@ -300,9 +300,11 @@ def _draw_launch(rows: Sequence[Mapping[str, Any]]) -> Figure:
             mine = [r for r in rows if r["module"] == name]
             x = [r["launch_dbm"] for r in mine]
             ax.plot(x, [r["snr_db"] for r in mine], color="0", linewidth=2.4, label="all together")
+            best = max(mine, key=lambda r: r["snr_db"])
+            ax.plot(best["launch_dbm"], best["snr_db"], "o", color="0", markersize=8, label="best launch power")
             for k, cause in enumerate(key for key in mine[0] if key.startswith("snr ")):
                 label = cause.removeprefix("snr ")
-                look = {"color": plot.COLOURS[k % len(plot.COLOURS)], "linestyle": plot.STYLES[k % len(plot.STYLES)]}
+                look = {"color": (*plot.COLOURS[:6], "0.6")[k % 7], "linestyle": plot.STYLES[k % len(plot.STYLES)]}
                 ax.plot(x, [r[cause] for r in mine], label=label, **look)
             ax.set(xlabel="launch power [dBm a channel]", title=f"{name}, {mine[0]['spans']} x 80 km", ylim=(8, 40))
         axes[0][0].set_ylabel("SNR left by each cause [dB]")
