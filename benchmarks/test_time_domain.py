@@ -102,13 +102,15 @@ def test_eye_of_32_phases(benchmark, m):
 
 
 def test_receiver_with_eye(benchmark):
-    """Everything at 32 samples a symbol: clock, taps, decisions, and every symbol in the eyes of all stages."""
-    settings, x = replace(loop(32, 32), traced=True), wave(32)
-    start = receiver.start(settings, 4.0 * 32)
+    """Everything at 32 samples a symbol: clock, taps, decisions, and every symbol in the eyes of all stages; in blocks."""
+    settings, x = replace(loop(32, 32), traced=True), wave(32).astype(np.float32)
+    blocks = np.array_split(x, 12)
 
     def run():
-        received, state = receiver.step(settings, x, start)
-        EyeCounter(settings, 64, N, 32, 256, 2.0).take(received, state, received.index)
+        state, eyes = receiver.start(settings, 4.0 * 32), EyeCounter(settings, 64, N, 32, 256, 2.0)
+        for block in blocks:
+            received, state = receiver.step(settings, block, state)
+            eyes.take(received, state, received.index)
 
     benchmark(run)
     say("eye: 32 samples/UI, block updates and eye", benchmark, N)
