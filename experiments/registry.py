@@ -87,10 +87,13 @@ class Study:
     def script(self, quick: bool) -> str:
         """Lines of Python that give the same."""
         module = self.run.__module__
-        given = ", ".join(f"{k}={v!r}" for k, v in (self.quick if quick else self.arguments).items())
+        arguments = self.quick if quick else self.arguments
+        given = ", ".join(f"{k}={v!r}" for k, v in arguments.items())
         package, _, name = module.rpartition(".")
+        kinds = {type(item) for v in arguments.values() for item in (v if isinstance(v, tuple) else (v,))}
+        needed = sorted(f"from {k.__module__} import {k.__qualname__}\n" for k in kinds if k.__module__ != "builtins")
         return (
-            f"from pathlib import Path\nfrom {package} import {name}\n\n"
+            f"from pathlib import Path\n{''.join(needed)}from {package} import {name}\n\n"
             f'if __name__ == "__main__":\n    {name}.{self.run.__name__}({given}).write(Path("out/{self.name}"))\n'
         )
 
@@ -128,7 +131,7 @@ def _sensitivity(answer: Answer) -> str:
 
 
 def _optics(answer: Answer) -> str:
-    found = [note.removesuffix(".") for note in answer.notes if " LPO: works" in note]
+    found = [note.removesuffix(".") for note in answer.notes if "LPO" in note and " works " in note]
     return f"Where the hosts lose much, and on longer fibre: {'; '.join(found)}." if found else first_note(answer)
 
 
@@ -249,7 +252,7 @@ STUDIES = (
         references=("IEEE 802.3-2022 121.8.5 (TDECQ)",),
     ),
     Study(
-        name="optics", question=optics.QUESTION, run=optics.run, command="serdes optics", sentence=_optics, quick={"rates": ("112G",)},
+        name="optics", question=optics.QUESTION, run=optics.run, command="serdes optics", sentence=_optics, quick={"rates": ("112G",), "thin": 4},
         method="Host copper, driver, modulator, fibre, photodiode and host copper as one link, retimed at both ends, at one, or "
         "nowhere; margin in optical power until the detector's error ratio is met.",
         references=("IEEE 802.3-2022 clauses 124 and 140; OIF-CEI-112G-LINEAR",),
@@ -264,7 +267,7 @@ STUDIES = (
         weight=50.0,
     ),
     Study(
-        name="dci", question=dci.QUESTION, run=dci.run, command="serdes dci", sentence=_dci, quick={"names": ("400ZR",)},
+        name="dci", question=dci.QUESTION, run=dci.run, command="serdes dci", sentence=_dci, quick={"names": ("400ZR",), "lanes": dci.LANES[1:3]},
         method="Intensity modulation with direct detection by the optical links of the study above at growing length; coherent "
         "modules by the Gaussian noise model of fibre and amplifiers; one signal run through the receiver's stages.",
         references=("P. Poggiolini et al., The GN-model of fiber non-linear propagation, J. Lightwave Technol. 32, 2014",

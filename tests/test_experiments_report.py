@@ -10,6 +10,7 @@ import pytest
 
 from experiments import registry, report
 from experiments.registry import STUDIES, Study, studies
+from experiments.studies import optics
 from experiments.study import Answer, save
 
 
@@ -141,7 +142,10 @@ def test_the_registry_is_sound():
     with pytest.raises(ValueError, match="did you mean 'reach'"):
         studies(["raech"])
     for study in STUDIES:
-        compile(study.script(quick=True), study.name, "exec")
+        names: dict = {}
+        exec(compile(study.script(quick=True), study.name, "exec"), names)  # noqa: S102  under another name than __main__
+        for value in study.quick.values():
+            assert eval(repr(value), names) == value  # noqa: S307  what the script writes is what it can read
 
 
 def test_answers_are_sentences_of_the_tables():
@@ -213,7 +217,7 @@ def test_sentences_of_light_and_jitter():
     lanes, dci = [{"reach_km": 1.9}, {"reach_km": 29.0}], [{"specified_reach_km": 0.0}, {"specified_reach_km": 123.0}]
     words = said("dci", lanes=lanes, dci=dci)
     assert words.startswith("Intensity modulation ends at 2 to 29 km, by power or by dispersion; coherent light goes 123 to")
-    assert "16 dB" in said("optics", ("Margin.", "112G LPO: works up to 16 dB per side."))
+    assert "16 dB" in said("optics", ("Margin.", "112G linear module (LPO): works up to 16 dB per side."))
     assert said("optics", ("Margin.",)) == "Margin."
     rows = [
         {"tolerated_ui": 5.123, "frequency_mhz": 0.04, "mask_ui": 5.0},
@@ -222,3 +226,11 @@ def test_sentences_of_light_and_jitter():
     assert said("jtol", jtol=rows) == "Peak to peak, 5.12 UI at 0.04 MHz (5.00 asked), 0.20 UI at 7 MHz."
     best = [{"rate": "112G", "technology": t} for t in ("passive copper", "passive copper", "none", "ACC")]
     assert "112G: passive copper, then ACC." in said("crossover", least_energy=best)
+
+
+def test_a_thin_study_of_light_has_all_its_curves():
+    every, thin = optics.tasks(("112G",)), optics.tasks(("112G",), thin=3)
+    assert len(thin) < len(every) / 2
+    assert {(t.sweep, t.architecture) for t in thin} == {(t.sweep, t.architecture) for t in every}
+    with pytest.raises(ValueError, match="thin"):
+        optics.run(("112G",), thin=0)

@@ -18,6 +18,7 @@ from channels.lasers import Laser
 from channels.modulators import Mzm
 from channels.optical_path import Photodiode
 from channels.stages import Amplifier
+from dsp import check
 from dsp.equalizer import FixedTaps, Mmse
 from dsp.inner_ratio import OVERHEAD
 from dsp.units import GBd, GHz, db, dbm, km, mW, nm
@@ -169,12 +170,12 @@ _BARE = {"stages": _stage_row, "sequence": _sequence_row, "codes": _code_row}
 _SWEEPS = ("host", "penalty", "fibre", "bandwidth", *_BARE)
 
 
-def tasks(rates: Sequence[str], file: str = "") -> list[Task]:
-    """All points; with ``file`` those of the hosts' channel it holds, too."""
+def tasks(rates: Sequence[str], file: str = "", thin: int = 1) -> list[Task]:
+    """Every ``thin``-th point of each curve; with ``file`` those of the hosts' channel it holds, too."""
     points = [
         Task(sweep=sweep, rate=rate, architecture=name, host_loss_db=loss)
         for rate in rates
-        for sweep, losses in (("host", HOST_LOSSES), ("penalty", PENALTY_LOSSES))
+        for sweep, losses in (("host", HOST_LOSSES[::thin]), ("penalty", PENALTY_LOSSES[::thin]))
         for name in COMPARED
         for loss in losses
         if name != "CPO" or loss <= 8
@@ -184,32 +185,35 @@ def tasks(rates: Sequence[str], file: str = "") -> list[Task]:
         Task(sweep="fibre", rate=rate, architecture=name, host_loss_db=loss, length=length, wavelength=wavelength)
         for rate, name, loss in others
         for wavelength in WAVELENGTHS
-        for length in LENGTHS
+        for length in LENGTHS[::thin]
     ]
     points += [
         Task(sweep="bandwidth", rate=rate, architecture=name, host_loss_db=loss, bandwidth=share)
         for rate, name, loss in others
-        for share in BANDWIDTHS
+        for share in BANDWIDTHS[::thin]
     ]
     if file:
         points += [Task(sweep="file", rate=rate, architecture=name, file=file) for rate, name, _ in others]
     fast = partial(Task, rate="224G")
-    points += [fast(sweep="stages", architecture=stage, bandwidths=b) for b in STAGE_BANDWIDTHS for stage in STAGES]
+    points += [fast(sweep="stages", architecture=stage, bandwidths=b) for b in STAGE_BANDWIDTHS[::thin] for stage in STAGES]
     points += [fast(sweep="codes", architecture=code, bandwidths=CODE_BANDWIDTHS) for code in CODES]
-    return [fast(sweep="sequence", architecture="MLSD", bandwidths=b) for b in STAGE_BANDWIDTHS] + points
+    return [fast(sweep="sequence", architecture="MLSD", bandwidths=b) for b in STAGE_BANDWIDTHS[::thin]] + points
 
 
-def run(rates: Sequence[str] = RATES, host: Path | None = None, progress: Progress = silent) -> Answer:
-    """The whole study; ``host``: a channel file for both hosts' way to their modules.
+def run(rates: Sequence[str] = RATES, host: Path | None = None, progress: Progress = silent, thin: int = 1) -> Answer:
+    """The whole study; ``host``: a channel file for both hosts' way to their modules; ``thin``: every so many points, for a look.
 
     ``ValueError`` for a rate that optics do not have or a file that is no channel.
     """
+    check.count("optics", "thin", thin, 1)
     lanes = [OpticalLane(rate=rate) for rate in rates]
     short: list[str] = []
     if host is not None:
         channel = CopperChannel(parts=(FileNetwork.open(host),))
         short = [lane.rate for lane in lanes if np.isinf(host_loss_db(channel, lane.symbol_rate))]
-    rows = run_all(solve, [t for t in tasks(rates, str(host or "")) if t.sweep != "file" or t.rate not in short], progress)
+    rows = run_all(
+        solve, [t for t in tasks(rates, str(host or ""), thin) if t.sweep != "file" or t.rate not in short], progress
+    )
     sweeps = (*_SWEEPS, "file") if host else _SWEEPS
     tables = {name: [{k: v for k, v in r.items() if k != "sweep"} for r in rows if r["sweep"] == name] for name in sweeps}
     for name in ("host", "penalty"):
