@@ -84,6 +84,12 @@ def test_modules_are_named_where_unknown():
     assert "400ZR" in str(result.exception)
 
 
+@pytest.mark.parametrize(("field", "bad"), [("seed", -1), ("osnr_db", 60.0)])
+def test_bad_arguments_are_named_before_the_work(field, bad):
+    with pytest.raises(ValueError, match=field):
+        dci.run(("400ZR",), lanes=(), **{field: bad})
+
+
 @pytest.mark.parametrize(("field", "bad"), [("symbol_rate", 106.25), ("wavelength", 1550.0), ("power_dbm", 90.0)])
 def test_bad_values_are_named(field, bad):
     good = {"symbol_rate": 106.25 * GBd, "wavelength": 1550 * nm, "power_dbm": 0.0}

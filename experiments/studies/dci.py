@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dsp import check
 from dsp.units import GBd, km, nm, pJ, ps, us
 from experiments.coherent_lines import LAUNCH_DBM, amplified_reach, line
 from experiments.direct_detection import LONGEST, DirectDetection
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
+from serdes.coherent import CoherentLink
 from serdes.coherent_standards import NAMES, Module, module
 from serdes.coherent_statistical import LEFT_OUT, CoherentStatistical, loaded
 from serdes.coherent_time_domain import CoherentTimeDomain
@@ -65,9 +67,13 @@ def _lane_margins(lane: DirectDetection) -> list[dict[str, Any]]:
     return rows
 
 
+def _loaded(name: str, osnr_db: float) -> CoherentLink:
+    return loaded(module(name).amplified(80 * km, 1, LAUNCH_DBM), osnr_db)
+
+
 def _stages(name: str, osnr_db: float, seed: int) -> dict[str, Any]:
     """One signal run over 80 km with the module's worst lasers: what each stage leaves."""
-    link = loaded(module(name).amplified(80 * km, 1, LAUNCH_DBM), osnr_db)
+    link = _loaded(name, osnr_db)
     result = CoherentTimeDomain(n_symbols=32768).run(link, np.random.default_rng(seed))
     linear = CoherentStatistical().run(link)
     row = {"module": name, "osnr_db": osnr_db, "linear_snr_db": linear.snr_db, **result.record()}
@@ -156,9 +162,12 @@ def run(
     progress: Progress = silent,
 ) -> Answer:
     """The whole study; ``osnr_db`` [dB, 0.1 nm] of the signal run whose stages are drawn, ``lanes`` of intensity modulation."""
+    check.count("dci study", "seed", seed, 0)
     modules = [module(name) for name in names]
     amplified = [m for m in modules if m.spans]
     shown = amplified[0].name if amplified else None
+    if shown:
+        _loaded(shown, osnr_db)  # more than the amplifiers leave is refused before the work
     jobs: list[tuple[str, Any]] = [("stages", (shown, osnr_db, seed))] if shown else []
     jobs += [("lane", lane) for lane in lanes]
     results = run_all(_work, jobs, progress)
