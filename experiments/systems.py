@@ -7,17 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dsp.units import ns
-from experiments.cluster import copper_domain
+from dsp import check
+from dsp.units import km, ns
+from experiments.cluster import copper_domain, gpus_within_radius
 from experiments.collectives import hierarchical_all_reduce, multirail_ring, nodes_of, ring, tree_all_reduce
 from experiments.exports import Dimension, SimLink, astra_yaml, simai_flags, simai_topology
+from experiments.interconnects import RATES
 from experiments.optical_reach import MARGIN_DB, optical_bit_error_ratio, optical_frame_loss, optical_reach
 from experiments.platforms import HOP, IN_NETWORK_HOP, IN_SWITCH_HOP, NETWORK_HOP, TREE_HOP, UP_EFFICIENCY, Platform
 from experiments.simulated_reach import copper_reach, post_fec
 from experiments.tiers import LANES_PER_GPU
 
-CPO_DOMAIN = 576
-"""GPUs in a domain of co-packaged optics: an estimate, the size announced for a later copper-midplane rack."""
+OPTICAL_RADIX = 512
+"""Ports of 200G of the largest switch sold, 102.4 Tb/s (gazettabyte 2025-06 [S]): what bounds a domain once light joins it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,14 +79,25 @@ def systems(w: Wire, gpu: Platform) -> tuple[System, ...]:
             in_network=True,
         )
 
-    return (
+    ways = (
         System(name="flat ring, one NIC per GPU", basis="every hop by the NIC",
                time=lambda size, n: ring("all-reduce", size, n, gpu.nic, NETWORK_HOP)),
         System(name="8 GPUs a node, 8 rails", time=rails(8), basis="scale-up in the node"),
         System(name=f"copper domain of {w.domain}", time=rails(w.domain), basis=f"simulated reach {w.reach:.2f} m"),
         System(name="the same, sums in the switches", time=in_network(w.domain), basis="in-switch and in-network reduction"),
-        System(name=f"co-packaged optics, {CPO_DOMAIN}", time=in_network(CPO_DOMAIN), basis="domain size is an estimate"),
     )  # fmt: skip
+    if w.rate not in RATES:
+        return ways
+    reach, domain = optical_domain(w.rate)
+    basis = f"simulated reach {reach / km:.2g} km, so the {OPTICAL_RADIX} ports of a switch bound it"
+    return (*ways, System(name=f"co-packaged optics, {domain}", time=in_network(domain), basis=basis))
+
+
+def optical_domain(rate: str) -> tuple[float, int]:
+    """Reach [m] of co-packaged lanes of ``rate`` (50G, 100G, 200G), and the GPUs that they join in one tier of switches."""
+    check.one_of("optical_domain", "rate", rate, tuple(RATES))
+    reach = optical_reach(RATES[rate], "CPO", 4.0).length
+    return reach, min(OPTICAL_RADIX, gpus_within_radius(reach))
 
 
 DR4 = "112G"

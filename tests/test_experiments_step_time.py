@@ -14,7 +14,7 @@ from experiments.platforms import platform
 from experiments.simulated_reach import PostFec
 from experiments.studies import allreduce, parallelism
 from experiments.studies.allreduce import SIZES, Workload, curves, run
-from experiments.systems import Wire, exports, systems
+from experiments.systems import OPTICAL_RADIX, Wire, exports, optical_domain, systems
 
 H100, B200 = platform("H100"), platform("B200")
 SIZE = s.gradient_size(70e9)
@@ -38,6 +38,17 @@ def test_ratio_table():
     assert rails / compute == pytest.approx([0.054, 0.218, 0.438, 0.886, 1.81, 3.76], rel=0.005)
     assert open_time == pytest.approx([0.030, 0.030, 0.031, 0.214, 0.508, 0.678], abs=6e-4)
     assert s.step_mfu(compute, open_time, 0.5) == pytest.approx([0.499, 0.496, 0.491, 0.401, 0.231, 0.121], abs=6e-4)
+
+
+def test_ports_bound_a_domain_that_light_joins():
+    reach, domain = optical_domain("200G")
+    assert reach > 1000
+    assert domain == OPTICAL_RADIX
+    with pytest.raises(ValueError, match="rate"):
+        optical_domain("25G")
+    names = [way.name for way in systems(replace(WIRE, rate="25G"), B200)]
+    assert len(names) == 4
+    assert not any("optics" in name for name in names)
 
 
 def test_exposure_begins_at_the_backward_pass():
