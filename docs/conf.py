@@ -78,13 +78,16 @@ def list_modules(app: Any, name: str, source: list[str]) -> None:
 
 
 def plain(_: Any, _what: str, _name: str, _object: object, _options: object, lines: list[str]) -> None:
-    """Docstrings are plain text: what reStructuredText would take for markup is escaped outside of literals."""
+    """Docstrings are plain text: what reStructuredText would take for markup is escaped outside of literals and sessions."""
     text = "\n".join(lines)
-    if "::\n" in text or ">>>" in text:
-        return  # has a literal block or an example
+    if "::\n" not in text:
+        lines[:] = "\n\n".join(p if p.lstrip().startswith(">>>") else _escaped(p) for p in text.split("\n\n")).split("\n")
+
+
+def _escaped(text: str) -> str:
     pieces = LITERAL.split(text)
     pieces[::2] = [re.sub(r"([*|\\]|_(?=[\s.,;:)\]]|$))", r"\\\1", piece) for piece in pieces[::2]]
-    lines[:] = "".join(pieces).split("\n")
+    return "".join(pieces)
 
 
 def setup(app: Any) -> dict[str, bool]:
