@@ -60,7 +60,7 @@ def validate_com(
 @validate.command("all")
 def validate_all(
     only: Annotated[
-        list[str] | None, typer.Option(help="Subject: copper, link, com, optics, cluster; may be repeated.")
+        list[str] | None, typer.Option(help="Subject: copper, parts, link, com, optics, coherent, cluster.")
     ] = None,
     page: Annotated[Path | None, typer.Option(help="Also write the page of the documentation here.")] = None,
     out: Out = Path("out/validate_all"),

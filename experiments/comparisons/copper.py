@@ -11,9 +11,8 @@ import numpy as np
 from channels import catalog, materials
 from channels.causality import phase_residual
 from channels.copper import Twinax
-from channels.interposer import InterposerChannel, InterposerWires, worst_eye
 from channels.network import Chain, MultiPort, cascade
-from dsp.units import Gbps, GHz, db, inch, m, mm, ns, ohm, um
+from dsp.units import GHz, db, m, mm, ns, ohm, um
 from experiments.comparison import Comparison
 
 SECTION = "Copper"
@@ -22,8 +21,6 @@ _LINE = catalog.StandardLine(
 )
 _ASTERA = "Astera Labs, The 1.2-Meter Challenge, 15 July 2026"
 _DJ = catalog.HOSTS["HL"].reference
-_DESIGNCON = "DesignCon 2024 proceedings, boards of 14 and 11 mil pitch"
-_EYES = "an independent calculation of the same RC line, 40 ohm, 0.25 and 0.30 pF, no termination"
 
 
 def _loss(parts: tuple[MultiPort, ...], f: float, z0: float) -> float:
@@ -44,18 +41,6 @@ def _resistance(gauge: int) -> float:
 
 def _skin_depth(at: float) -> float:
     return float(materials.skin_depth(np.array([at * GHz]))[0]) / um
-
-
-def _roughness(rz: float) -> float:
-    return float(((1 + 1j) * materials.cannonball(np.array([53.125 * GHz]), rz * um)[0]).real)
-
-
-def _board(pitch: int) -> float:
-    return float(catalog.LAMINATES[f"224G {pitch} mil"].value.attenuation_db(np.array([53 * GHz]))[0] * inch)
-
-
-def _eye(wires: InterposerWires, rate: float) -> float:
-    return float(worst_eye(InterposerChannel(wires=wires), rate * Gbps))
 
 
 def _whole(hosts: tuple[str, str], length: float) -> float:
@@ -141,20 +126,6 @@ def comparisons() -> Iterator[Comparison]:
             allowed=6e-6, source="scikit-rf, djordjevicsvensson", ours=partial(_debye, part),
             test="test_channels_materials::test_wideband_debye_anchors",
         )  # fmt: skip
-    for rz, value in ((1, 1.424), (2, 2.170), (5, 4.032)):
-        yield row(
-            what=f"roughness factor of foil of Rz {rz} um at 53.125 GHz, cannonball stack", unit="", reference=value,
-            allowed=1e-3 * value, source="Simonovich; Huray 2009, by an independent program",
-            ours=partial(_roughness, rz),
-            test="test_channels_materials::test_roughness_anchors",
-        )  # fmt: skip
-    for pitch, value, allowed in ((14, 0.797, 0.02), (11, 0.886, 0.05)):
-        yield row(
-            what=f"ultra-low-loss board of {pitch} mil pitch, loss at 53 GHz" + (" (roughness fitted)" if pitch == 14 else ""),
-            unit="dB/inch", reference=value, allowed=allowed * value, source=_DESIGNCON,
-            ours=partial(_board, pitch),
-            test="test_channels_catalog::test_ultra_low_loss_boards_follow_their_measurement",
-        )  # fmt: skip
     yield row(
         what="phase of 1 m of twinax beside what its loss demands (Kramers-Kronig), largest residual", unit="rad",
         reference=0.0, allowed=1e-3, source="causality itself", ours=_causal,
@@ -164,13 +135,3 @@ def comparisons() -> Iterator[Comparison]:
         what="package, board and cable in cascade, largest difference of any S-parameter", unit="", reference=0.0,
         allowed=1e-12, source="scikit-rf", ours=_against_scikit_rf, test="test_channels_network::test_cascade_equals_scikit_rf",
     )  # fmt: skip
-    for width, thickness, length, rate, value in (
-        (2, 2, 3, 6.4, 0.94), (2, 1, 3, 16, 0.55), (2, 2, 6, 9.2, 0.67), (1, 1, 3, 16, 0.26),
-    ):  # fmt: skip
-        wires = InterposerWires(length=length * mm, width=width * um, thickness=thickness * um)
-        yield row(
-            what=f"interposer wire {width} x {thickness} um, {length} mm, worst eye at {rate:g} Gb/s", unit="of the swing",
-            reference=value, allowed=0.006, source=_EYES,
-            ours=partial(_eye, wires, rate),
-            test="test_channels_interposer::test_worst_eye_of_the_table",
-        )  # fmt: skip

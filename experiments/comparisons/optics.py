@@ -12,17 +12,26 @@ import numpy as np
 
 from channels.amplifier import osnr_from_snr
 from channels.fiber import SingleModeFiber
-from dsp.constellation import qam
-from dsp.units import GBd, GHz, km, nm, ps
+from dsp.constellation import pam, qam
+from dsp.inner_ratio import after_inner
+from dsp.units import GBd, GHz, from_db_power, km, nm, ps
 from experiments.comparison import Comparison, data_folder
+from experiments.studies import optics
 from serdes import optical_waveform
 from serdes.coherent_metrics import bit_error_ratio, required_snr_db
 from serdes.coherent_standards import module
-from serdes.tdecq import DRAFT_BS, tdecq
+from serdes.semi_analytic import SemiAnalytic
+from serdes.sensitivity import sensitivity
+from serdes.tdecq import DRAFT_BS, HALF_BAUD, tdecq
 
 SECTION = "Optics"
+_OWN = "an independent semi-analytic model with the same components"
 CAPTURES = (("70G.npz", 2.06), ("43G.npz", 2.82), ("32G.npz", 3.69))
 """File and TDECQ [dB] of the instrument at its best main tap."""
+SERIES = ((np.inf, 0.34, -0.02), (60, 0.54, 0.11), (45, 0.68, 0.22), (35, 0.97, 0.46), (28, 1.18, 0.66), (22, 1.78, 1.27))
+"""Bandwidth [GHz] of an ideal transmitter, and TDECQ [dB] with a receiver of half the symbol rate and of draft 2.2."""
+STAGES = (("slicer alone", -8.40), ("FFE, 5 taps", -9.00), ("FFE, 21 taps at T/2", -9.13))
+"""Receiver and OMA [dBm] it needs at 106.25 GBd, 70 GHz all through."""
 _BEST_TAP = 3
 
 
@@ -68,6 +77,25 @@ def comparisons() -> Iterator[Comparison]:
             test="test_serdes_coherent_standards::test_400zr_by_its_published_figures" if "energy" in what
             else "test_serdes_coherent_standards::test_dispersion_limits",
         )  # fmt: skip
+    for bandwidth, half_baud, draft in SERIES:
+        shape = "ideal" if np.isinf(bandwidth) else f"of {bandwidth} GHz"
+        for receiver, value in (("half the symbol rate", half_baud), ("38.68 GHz", draft)):
+            yield row(
+                what=f"TDECQ of a transmitter {shape} at 53.125 GBd, receiver of {receiver}", unit="dB", reference=value,
+                allowed=0.05 if np.isinf(bandwidth) else 0.15, source=_OWN, ours=partial(_tdecq, bandwidth, value == draft),
+                test="test_serdes_tdecq::test_published_series",
+            )  # fmt: skip
+    for stage, value in STAGES:
+        yield row(
+            what=f"OMA needed at 106.25 GBd for 2.4e-4, {stage}, thermal noise alone", unit="dBm", reference=value, allowed=0.3,
+            source=_OWN, ours=partial(_sensitivity, stage), test="test_serdes_semi_analytic::test_published_sensitivities",
+        )  # fmt: skip
+    for before, value in ((4.86e-3, 2.46e-4),):
+        yield row(
+            what=f"bit error ratio behind the inner code at {before:g} before it", unit="", reference=value,
+            allowed=0.03 * value, source="Hamming (128,120) with Chase decoding, counted by an independent program",
+            ours=partial(_after_inner, before), test="test_dsp_inner_ratio::test_published_threshold",
+        )  # fmt: skip
     for file, value in CAPTURES:
         yield row(
             what=f"TDECQ of the capture {file}, main tap {_BEST_TAP} of 5", unit="dB", reference=value, allowed=0.3,
@@ -81,6 +109,32 @@ def _null(chirp: float, length: float, near: float) -> float:
     fiber = SingleModeFiber(length=length * km, dispersion=17 * ps / nm / km)
     f = np.linspace(0.9 * near, 1.1 * near, 4001) * GHz
     return float(f[np.argmin(np.abs(fiber.intensity_transfer(f, 1550 * nm, chirp)))] / GHz)
+
+
+def _after_inner(before: float) -> float:
+    return float(after_inner(before))
+
+
+def _sensitivity(stage: str) -> float:
+    """OMA [dBm] at which optics without fibre, 70 GHz all through, meet 2.4e-4."""
+    equalizer, per_symbol = optics.STAGES[stage]
+    return sensitivity(optics.bare_link((70.0, 70.0), equalizer), 2.4e-4, SemiAnalytic(taps_per_symbol=per_symbol)).oma_dbm
+
+
+def _tdecq(bandwidth: float, draft: bool) -> float:
+    """Of PAM4 of 1 mW average and 5 dB extinction behind a Bessel filter of ``bandwidth`` [GHz], random symbols."""
+    rate, n, m = 53.125 * GBd, 4096, optical_waveform.FINE
+    symbols = np.random.default_rng(1).integers(4, size=n)
+    symbols[100:107], symbols[200:206] = 3, 0  # the runs by which the outer levels are measured
+    extinction = float(from_db_power(5.0))
+    level = 1e-3 * (1 + (extinction - 1) / (extinction + 1) * pam(4).array[symbols])
+    k = np.arange(n * m // 2 + 1)
+    spectrum = np.tile(np.fft.fft(level), m // 2 + 1)[: k.size] * np.sinc(k / n) * m
+    power = np.fft.irfft(spectrum, n * m)
+    waveform = optical_waveform.Waveform(power=power, symbols=symbols, symbol_rate=rate)
+    seen = waveform if np.isinf(bandwidth) else waveform.filtered(bandwidth * GHz)
+    ratio = DRAFT_BS.bandwidth_ratio if draft else HALF_BAUD.bandwidth_ratio
+    return tdecq(seen, replace(HALF_BAUD, bandwidth_ratio=ratio)).tdecq_db
 
 
 def _needed(ber: float) -> float:

@@ -9,14 +9,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.comparison import ABSENT, ENVIRONMENT, MISS, OUTSIDE, WITHIN, Comparison, data_folder
-from experiments.comparisons import cluster, coherent, com, copper, link, optics
+from experiments.comparisons import cluster, coherent, com, copper, link, optics, parts
 from experiments.study import Answer, Progress, silent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "How far are our numbers from those of others?"
-SUBJECTS = {"copper": copper, "link": link, "com": com, "optics": optics, "coherent": coherent, "cluster": cluster}
+SUBJECTS = {
+    "copper": copper,
+    "parts": parts,
+    "link": link,
+    "com": com,
+    "optics": optics,
+    "coherent": coherent,
+    "cluster": cluster,
+}
 """Modules of comparisons by the name that ``--only`` takes."""
 
 
@@ -67,7 +75,8 @@ Make this page again with `serdes validate all`; it ends with status 1 when a ro
 ![How much of its allowance each comparison uses, by section](images/validation.png)
 """
 INTRODUCTIONS = {
-    "Copper": "Cables, boards, packages and hosts, without a transmitter or receiver.",
+    "Copper": "Cables, hosts and whole channels, without a transmitter or receiver.",
+    "Packages, boards, surfaces": "What lies around the cable, and wires on an interposer.",
     "Link": "Error ratios, clocks, codes and bounds: a receiver behind a known pulse.",
     "Reach": "The weakest section: a reach has no public measurement, so ours is only held to be longer than what the standards ask.",
     "Channel Operating Margin": "COM is the figure by which the standards pass or fail a channel. The channels are measured or "
