@@ -62,6 +62,8 @@ def _coherent(link: CoherentLink, engine: Any, rng: np.random.Generator | None) 
     if isinstance(engine, Statistical | CoherentStatistical):
         _no_rng(engine, rng)
         return (CoherentStatistical() if isinstance(engine, Statistical) else engine).run(link)
+    if isinstance(engine, TimeDomain) and engine != TimeDomain(n_symbols=engine.n_symbols):
+        raise ValueError("a coherent link takes nothing but n_symbols from TimeDomain: use CoherentTimeDomain for what it has")
     whole = CoherentTimeDomain(n_symbols=engine.n_symbols) if isinstance(engine, TimeDomain) else engine
     return whole.run(link, _given(engine, rng))
 

@@ -229,6 +229,8 @@ def test_the_same_entry_and_the_same_names(made):
     assert simulate(made, CoherentStatistical()).record() == linear.record()
     assert simulate(made, SHORT, np.random.default_rng(1)).record() == counted.record()
     assert from_toml(to_toml(made), CoherentLink) == made
+    with pytest.raises(ValueError, match="nothing but n_symbols"):
+        simulate(made, TimeDomain(n_symbols=16_384, pattern="PRBS13Q"), np.random.default_rng(1))
     with pytest.raises(ValueError, match="rng"):
         simulate(made, TimeDomain())
     with pytest.raises(ValueError, match="rng"):
