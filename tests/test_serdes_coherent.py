@@ -60,6 +60,13 @@ def test_known_symbols_start_the_equaliser_and_are_not_counted(seed):
     assert got.bits.trials < 2 * 4 * payload.sum()
 
 
+def test_penalties_stay_within_what_400zr_allows():
+    """Loss that depends on polarisation costs one of the two what it gives the other; delay and dispersion cost nothing."""
+    assert 0.2 < coherent.lost({"channel.polarization.loss_db": 2.5}) < 0.8
+    for free in ({"channel.polarization.dgd": 10 * ps}, {"channel.spans.0.fiber.length": 2400 / 17 * km}):
+        assert abs(coherent.lost(free)) < 0.15
+
+
 def test_a_fibre_that_turns_is_followed():
     """400ZR bears 50 krad/s for 0.3 dB; twenty times that is followed with shorter blocks."""
     engine = CoherentTimeDomain(n_symbols=131_072)
