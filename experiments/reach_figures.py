@@ -72,7 +72,7 @@ def bars(rows: Sequence[Mapping[str, Any]], active: Sequence[Mapping[str, Any]],
 
     gauges = sorted({r["gauge_awg"] for r in rows})
     groups = list(dict.fromkeys((r["rate"], r["hosts"]) for r in rows))
-    with plot.figure(10.5, 0.8 * len(groups) + 1.8) as (fig, ax):
+    with plot.figure(10.5, 0.8 * len(groups) + 2.4) as (fig, ax):
         for i, group in enumerate(groups):
             mine = [r for r in rows if (r["rate"], r["hosts"]) == group]
             for r in mine:
@@ -108,7 +108,7 @@ def bars(rows: Sequence[Mapping[str, Any]], active: Sequence[Mapping[str, Any]],
         ax.set(xlabel="reach [m]", title=f"Reach of twinax, and the binding cause there\n{need}")
         ax.set_xlim(0, 1.3 * max([r["reach_m"] for r in [*rows, *active]]) + 0.5)
         ax.grid(visible=False, axis="y")
-        ax.legend(loc="lower right")
+        fig.legend(loc="outside lower center", ncols=2)
         return fig
 
 

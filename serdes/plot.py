@@ -100,7 +100,9 @@ def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "",
                 drawn.append(f"{ratio:.2g}")
         if drawn:
             note = f"contours, from the outside in, at an error ratio of {', '.join(drawn)}" + (f"\n{note}" if note else "")
-    ax.text(0.01, 0.012, note, transform=ax.transAxes, fontsize=7, color="white")
+    if note:
+        box = {"facecolor": "black", "alpha": 0.6, "linewidth": 0, "pad": 2}
+        ax.text(0.01, 0.015, note, transform=ax.transAxes, fontsize=7, color="white", bbox=box)
 
 
 def _contour(ax: Axes, shown: Eye, error_ratio: float, width: float) -> bool:

@@ -45,7 +45,7 @@ def run(path: Path, error_ratio: float | None = None, margin_db: float = 3.0, pr
     target = Target(error_ratio=error_ratio or ratio_of(point, link), margin_db=margin_db)
     found = reach(link_at, target, BRACKET)
     curve = []
-    lengths = np.geomspace(BRACKET[0], max(1.6 * found.length, 1.0), 16)
+    lengths = np.linspace(BRACKET[0], max(1.6 * found.length, 1.0), 16)
     for k, length in enumerate(lengths):
         at = operating_point(link_at(float(length)), like=found.point)
         margin = target.excess_db(at) + margin_db
