@@ -88,7 +88,7 @@ def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "",
     ax.grid(visible=False)
     seen = np.abs(volts[np.any(image >= top - 6, axis=0)])
     limit = 1.08 * max(float(np.max(np.abs(shown.levels))) * 1.25, float(seen.max()))
-    ax.set(xlim=(-span, span), ylim=(-limit, limit))
+    ax.set(xlim=(three[keep][0] - half, three[keep][-1] + half), ylim=(-limit, limit))
     ax.axvline(0, color="white", linewidth=0.6, alpha=0.5)
     note = "virtual eye: taps of a baud-rate receiver on the analogue waveform" if shown.virtual else ""
     if error_ratio is not None:
@@ -102,7 +102,7 @@ def eye(ax: Axes, shown: Eye, error_ratio: float | None = None, title: str = "",
             note = f"contours, from the outside in, at an error ratio of {', '.join(drawn)}" + (f"\n{note}" if note else "")
     if note:
         box = {"facecolor": "black", "alpha": 0.6, "linewidth": 0, "pad": 2}
-        ax.text(0.01, 0.015, note, transform=ax.transAxes, fontsize=7, color="white", bbox=box)
+        ax.text(0.01, 0.025, note, transform=ax.transAxes, fontsize=7, color="white", bbox=box)
 
 
 def _contour(ax: Axes, shown: Eye, error_ratio: float, width: float) -> bool:
