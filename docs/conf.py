@@ -90,10 +90,22 @@ def _escaped(text: str) -> str:
     return "".join(pieces)
 
 
+def short_defaults(_: Any, _what: str, _name: str, _thing: object, _options: object, text: str | None, returns: str) -> Any:
+    """Defaults that are values with fields of their own as ``Jitter(...)``: in full they would break the signature's lines."""
+    while text is not None and (found := re.search(r"= [A-Za-z]\w*\((?!\)|\.\.\.\))", text)):
+        depth, end = 1, found.end()
+        while depth:
+            depth += (text[end] == "(") - (text[end] == ")")
+            end += 1
+        text = text[: found.end()] + "..." + text[end - 1 :]
+    return None if text is None else (text, returns)
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Connect the above. ``-D reference_modules=dsp.*`` builds a part of the reference, which is most of the work."""
     app.add_config_value("reference_modules", "*", "env", [str])
     app.connect("builder-inited", write_stubs)
     app.connect("source-read", list_modules)
     app.connect("autodoc-process-docstring", plain)
+    app.connect("autodoc-process-signature", short_defaults)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
