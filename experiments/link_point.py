@@ -98,8 +98,13 @@ class LinkPoint:
 
             return self._record(TimeDomain(n_symbols=self.n_symbols).run(link, rng))
         engine = Statistical(eye=bool(set(_OF_EYE) & set(self.outputs)))
-        channel = tuple(sorted((k, v) for k, v in parameters.items() if k.startswith((SETUP, "channel", "symbol_rate"))))
-        return self._record(engine.run(link, like=_base(self, channel)))
+        return self._record(engine.run(link, like=_base(self, self.shared(parameters))))
+
+    def shared(self, parameters: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+        """The parameters that make the channel: points alike in these share its responses, so a sweep takes them together."""
+        return tuple(
+            sorted((k, v) for k, v in parameters.items() if k.startswith((SETUP, "channel", "aggressors", "symbol_rate")))
+        )
 
     def _record(self, result: LinkResult) -> dict[str, Any]:
         point = result.operating_point

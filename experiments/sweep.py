@@ -75,7 +75,8 @@ def sweep(
 
     ``point(parameters)`` gets the axes' values and the ``fixed`` ones in one flat dictionary and returns a flat dictionary of
     scalars and `records.Field` arrays; with a parameter ``rng`` it gets a generator that depends on ``seed`` and the
-    parameters alone. One that raises is a point of status "failed" with its error; the sweep goes on. ``executor``: any of
+    parameters alone. Points alike in ``point.shared(parameters)``, where it has that, are computed one after the other. One that
+    raises is a point of status "failed" with its error; the sweep goes on. ``executor``: any of
     `concurrent.futures`' kind, by default processes on all cores (a script then needs ``if __name__ == "__main__":``).
     ``store``: a file that keeps results as they arrive and from which a second run takes them; ``changed``: see `Store.begin`;
     ``retry``: compute failed points again. ``description``: plain data that the results depend on and the parameters don't
@@ -140,7 +141,7 @@ class _Run:
         self.parameters = dict(tasks)
         if self.store is not None:
             self.resumed = self.store.known(list(self.parameters), retry)
-        source = ((key, p) for key, p in self.parameters.items() if key not in self.resumed)
+        source = together(self.point, [(key, p) for key, p in self.parameters.items() if key not in self.resumed])
         suspects: deque[Task] = deque()
         flying: dict[Future[list[Done]], list[Task]] = {}
         self._report(True)
@@ -246,6 +247,16 @@ class _Run:
         """What is known of each point, in the order of ``keys``."""
         kept = dict(self.store.get(self.resumed)) if self.store is not None else {}
         return [self.results.get(key) or kept.get(key) for key in keys]
+
+
+def together(point: Point, tasks: Sequence[Task]) -> Iterator[Task]:
+    """``tasks`` with those side by side that a point's ``shared(parameters)`` says have something costly in common."""
+    shared = getattr(point, "shared", None)
+    if shared is None:
+        return iter(tasks)
+    first: dict[Any, int] = {}
+    places = [first.setdefault(shared(parameters), len(first)) for _, parameters in tasks]
+    return (tasks[i] for i in sorted(range(len(tasks)), key=places.__getitem__))
 
 
 def work(point: Point, seed: int, chunk: Sequence[Task]) -> list[Done]:

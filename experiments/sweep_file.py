@@ -111,22 +111,13 @@ def _sweep(table: Mapping[str, Any], stem: str) -> SweepFile:
         raise ValueError("axes: needs a table with one axis or more")
     point = _point(table, tuple(outputs))
     axes = {name: _axis(name, a) for name, a in given.items()}
-    # Axes that change the channel vary slowest: its response is computed once for all points that share it.
-    ordered = dict(sorted(axes.items(), key=lambda item: not _changes_channel(item[0], item[1])))
     first: dict[str, Any] = {}
-    for name, axis in ordered.items():
+    for name, axis in axes.items():
         first |= axis.at(0) if isinstance(axis, Axis) else {name: axis.values[0]}
     point.link(first)  # a path that does not exist is an error of the file, not of every point
     plots = tuple(_plot(name, p, outputs, tuple(first), tuple(axes)) for name, p in table.get("plots", {}).items())
     name = table.get("name", stem)
-    return SweepFile(
-        name=str(name), question=str(table.get("question", name)), point=point, axes=ordered, seed=seed, plots=plots
-    )
-
-
-def _changes_channel(name: str, axis: Axis | Values) -> bool:
-    names = axis.names if isinstance(axis, Axis) else (name,)
-    return any(n.startswith(("setup.", "channel", "aggressors", "symbol_rate")) for n in names)
+    return SweepFile(name=str(name), question=str(table.get("question", name)), point=point, axes=axes, seed=seed, plots=plots)
 
 
 def _known(where: str, table: Mapping[str, Any], keys: Sequence[str]) -> None:

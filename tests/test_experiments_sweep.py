@@ -174,6 +174,27 @@ def test_an_executor_of_the_caller_that_breaks_is_an_error():
         sweep(deadly, {"a": [2]}, pool)
 
 
+class Costly:
+    """A point whose ``a`` is expensive to change."""
+
+    def __init__(self):
+        self.order = []
+
+    def shared(self, p):
+        return p["a"]
+
+    def __call__(self, p):
+        self.order.append(p["a"])
+        return {"y": p["a"] * p["b"]}
+
+
+def test_points_that_share_something_costly_are_computed_together():
+    point = Costly()
+    found = sweep(point, {"b": [1, 2, 3], "a": [5, 7]}, Here())
+    assert point.order == [5, 5, 5, 7, 7, 7]
+    np.testing.assert_array_equal(found.y, np.outer([1, 2, 3], [5, 7]))
+
+
 def test_nothing_starts_where_nothing_is_to_compute(tmp_path, monkeypatch):
     sweep(product, AXES, Here(), tmp_path / "s.db")
     monkeypatch.setattr("experiments.executors.Pool._start", lambda self: pytest.fail("workers were started"))
