@@ -129,8 +129,9 @@ class ReceiverLoop:
 
     @property
     def lead(self) -> int:
-        """Samples that must be there before an instant."""
-        return math.ceil(2.0 * self.samples_per_symbol) + timing.N_TAPS
+        """Samples that are kept before an instant; where positions are wanted, those under the taps, too."""
+        before = max(len(self.taps.feed_forward), self.taps.n_precursors + len(self.taps.feedback)) + 1 if self.traced else 0
+        return math.ceil((2.0 + before) * self.samples_per_symbol) + timing.N_TAPS
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

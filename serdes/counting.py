@@ -221,10 +221,12 @@ class EyeCounter:
                 wave=received.wave, origin=received.origin, at=at, beyond=received.beyond, noise=received.noise,
                 index=received.index, truth=truth,
             )  # fmt: skip
-        known = kept.origin + kept.wave.size - received.origin
+        wave, origin = received.wave, received.origin
+        if kept.at.size and kept.at[0] - 2 * self.loop.samples_per_symbol - timing.N_TAPS < origin:
+            wave, origin = np.concatenate((kept.wave, wave[kept.origin + kept.wave.size - origin :])), kept.origin
         return _Waiting(
-            wave=np.concatenate((kept.wave, received.wave[known:])),
-            origin=kept.origin,
+            wave=wave,
+            origin=origin,
             at=np.concatenate((kept.at, at)),
             beyond=np.concatenate((kept.beyond, received.beyond)),
             noise=np.concatenate((kept.noise, received.noise)),
