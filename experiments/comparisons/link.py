@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,7 +12,7 @@ import numpy as np
 
 from channels.catalog import CABLES
 from channels.copper import CopperChannel
-from dsp.clock import lock_phase
+from dsp.clock import IdealClock, MuellerMuller, lock_phase
 from dsp.constellation import pam
 from dsp.distribution import Interference, dual_dirac_eye_width, pam_error_ratios
 from dsp.equalizer import Mmse
@@ -20,6 +21,7 @@ from experiments.comparison import Comparison
 from serdes.bounds import bounds
 from serdes.link import Link, Receiver, Transmitter
 from serdes.metrics import required_snr_db, symbol_error_ratio
+from serdes.propagation import error_chain
 from serdes.reach import reach
 from serdes.setups import setup
 from serdes.simulate import simulate
@@ -56,7 +58,7 @@ def _mueller_muller() -> float:
 def _engines_apart(closed_loop: bool) -> float:
     """Slicer SNR [dB] counted less that of the statistical engine."""
     if closed_loop:
-        link = setup("112G").link(3.0)
+        link = setup("112G").link(3.0).vary({"rx.clock": MuellerMuller()})
         counted = simulate(link, TimeDomain(n_symbols=200_000, eye_symbols=0), np.random.default_rng(1))
     else:
         rx = Receiver(noise_density=1.5e-15, bandwidth=0.75 * _RATE, equalizer=Mmse(n_feedback=0))
@@ -64,6 +66,37 @@ def _engines_apart(closed_loop: bool) -> float:
         link = Link(symbol_rate=_RATE, tx=Transmitter(amplitude=0.4, rise_time=7.5e-12), channel=channel, rx=rx)
         counted = simulate(link, TimeDomain(n_symbols=400_000, eye_symbols=0), np.random.default_rng(1))
     return counted.snr_db - simulate(link, Statistical(eye=False)).snr_db
+
+
+def _propagation() -> float:
+    """Symbol error ratio counted with decisions fed back, over that of the error chain of the statistical engine's result."""
+    link = setup("112G").link(3.0, crosstalk=False).vary({"rx.noise_density": 1e-16})
+    settled = simulate(link, Statistical(eye=False))
+    counted = simulate(link, TimeDomain(n_symbols=2_000_000, eye_symbols=0), np.random.default_rng(1))
+    return counted.ser / error_chain(settled).symbol_error_ratio
+
+
+@functools.lru_cache(maxsize=8)
+def _starts(rate: str, length: float) -> tuple[int, float]:
+    """Of 20 starts from any phase and up to +-100 ppm, how many lock; and their mean slicer SNR [dB] less that of an ideal clock
+    at the best phase.
+    """
+    rng = np.random.default_rng(77)
+    base = setup(rate).link(length)
+    engine = TimeDomain(n_symbols=60_000, settle=40_000, eye_symbols=0, samples_per_symbol=2)
+    locked, snr = 0, []
+    for seed in range(20):
+        start = {"rx.clock": MuellerMuller(skew_ui=None), "tx.offset_ppm": float(rng.uniform(-100, 100))}
+        run = replace(engine, phase_error_ui=float(rng.uniform(-0.5, 0.5)))
+        result = simulate(base.vary(start), run, np.random.default_rng(seed))
+        locked += result.outcome == "ok"
+        snr.append(result.snr_db)
+    ideal = simulate(base.vary({"rx.clock": IdealClock()}), replace(engine, n_symbols=400_000), np.random.default_rng(1))
+    return locked, float(np.mean(snr)) - ideal.snr_db
+
+
+def _start(rate: str, length: float, which: int) -> float:
+    return float(_starts(rate, length)[which])
 
 
 def _salz(hosts: tuple[str, str]) -> float:
@@ -132,6 +165,23 @@ def _link_rows() -> Iterator[Comparison]:
             allowed=allowed, source="one engine beside the other", ours=partial(_engines_apart, closed),
             test="test_experiments_comparisons::test_ours_is_theirs" if closed
             else "test_engines::test_ideal_clock_frozen_taps_thermal_noise",
+        )  # fmt: skip
+    yield row(
+        what="symbol error ratio counted with decisions fed back over that of the statistical engine's error chain: 112G over 3 m, "
+        "noise raised", unit="", reference=1.0, allowed=0.1, source="one engine beside the other", ours=_propagation,
+        test="test_serdes_propagation::test_the_chain_closes_the_gap_between_the_engines_on_real_channels",
+    )  # fmt: skip
+    for rate, length in (("28G", 2.0), ("56G", 2.0), ("112G", 1.0), ("224G", 1.0)):
+        yield row(
+            what=f"{rate} over {length:g} m: starts that lock, of 20 from any phase and up to 100 ppm", unit="", reference=20,
+            allowed=0, source="what a receiver must do", ours=partial(_start, rate, length, 0),
+            test="test_serdes_loops::test_locks_from_any_phase_and_offset",
+        )  # fmt: skip
+        yield row(
+            what=f"{rate} over {length:g} m: mean slicer SNR of these starts less that of an ideal clock at the best phase", unit="dB",
+            reference=0.0, allowed=0.2, source="one clock beside the other",
+            ours=partial(_start, rate, length, 1),
+            test="test_serdes_loops::test_a_loop_may_settle_at_the_best_phase",
         )  # fmt: skip
 
 
