@@ -45,10 +45,10 @@ def margins(solved: Sequence[Mapping[str, Any]], lengths: Sequence[float], need:
         for ax in (left, right):
             ax.axhline(margin_db, color="0.25", linewidth=1)
             ax.set(xlabel="distance [m]")
-        left.text(1.2e-3, margin_db - 0.2, textwrap.fill(need, 28), fontsize=8, color="0.25", va="top")
+        left.text(2.6e-4, margin_db - 0.2, textwrap.fill(need, 28), fontsize=8, color="0.25", va="top")
         left.set_xscale("log")
         left.set(
-            xlim=(1e-3, 2e5), ylim=(-12, 14), ylabel="slicer SNR beyond the need of the error ratio [dB]",
+            xlim=(2e-4, 2e5), ylim=(-12, 14), ylabel="slicer SNR beyond the need of the error ratio [dB]",
             title=f"Passive twinax, {gauges[0]} AWG, against the tiers of a cluster",
         )  # fmt: skip
         spread = [f"{gauges[0]} to {gauges[-1]} AWG"] * (len(gauges) > 1) + ["all hosts"] * (len(shown) > len(rates))
