@@ -238,7 +238,7 @@ STUDIES = (
     ),
     Study(
         name="jtol", question=jtol.QUESTION, run=report_cases.jtol, command="serdes jtol", sentence=_jtol,
-        quick={"frequencies": (4e6,)},
+        quick={"frequencies": (4e6,), "n_symbols": 60_000},
         method="Errors counted symbol by symbol with the clock loop closed, the amplitude of the sinusoid halved in on; beside "
         "it the mask of the standard and what the linear loop predicts.",
         references=("IEEE 802.3 receiver jitter tolerance (120D, 162); the mask is recalled, not read there",),

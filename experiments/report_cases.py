@@ -34,12 +34,16 @@ def eye(rate: str = "112G", length: float = 1.0) -> Answer:
 
 
 def jtol(
-    rate: str = "112G", length: float = 1.0, frequencies: Sequence[float] | None = None, progress: Progress = silent
-) -> Answer:
-    """Jitter tolerance of that link; ``frequencies`` [Hz], by default the study's."""
+    rate: str = "112G", length: float = 1.0, frequencies: Sequence[float] | None = None, n_symbols: int | None = None,
+    progress: Progress = silent,
+) -> Answer:  # fmt: skip
+    """Jitter tolerance of that link; ``frequencies`` [Hz] and ``n_symbols`` of each run by default the study's."""
     from experiments.studies import jtol as study
 
-    return study.run(study.case(rate, length), tuple(frequencies or study.FREQUENCIES), progress=progress)
+    case = study.case(rate, length)
+    if n_symbols is not None:
+        case = replace(case, engine=replace(case.engine, n_symbols=n_symbols))
+    return study.run(case, tuple(frequencies or study.FREQUENCIES), progress=progress)
 
 
 def channel(length: float = 1.0, progress: Progress = silent) -> Answer:
