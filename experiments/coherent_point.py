@@ -17,8 +17,9 @@ from serdes.link import suggestion
 ENGINES = ("statistical", "counted")
 OUTPUTS = {
     "ser": "", "ber": "", "snr_db": "dB", "snr_x_db": "dB", "snr_y_db": "dB", "gmi_x": "bit", "gmi_y": "bit", "margin_db": "dB",
-    "outcome": "", "reason": "", "locked": "", "slips": "", "offset": "Hz", "clock_ppm": "ppm", "symbol_rate": "Bd", "bits": "",
-    "bit_errors": "", "ber_low": "", "ber_high": "",
+    "outcome": "", "reason": "", "locked": "", "slips": "", "offset": "Hz", "clock_ppm": "ppm", "symbol_rate": "Bd",
+    "symbols": "", "symbol_errors": "", "ser_low": "", "ser_high": "", "bits": "", "bit_errors": "", "ber_low": "", "ber_high": "",
+    "counted": "",
 }  # fmt: skip
 """Entries of a result's record, with their units. ``snr_..._db`` of a cause (linear face) is one, too."""
 UNITS = {name: unit for name, unit in OUTPUTS.items() if unit}
@@ -53,7 +54,7 @@ class CoherentPoint:
         """The outputs at ``parameters``; ``rng`` is for the counted engine alone."""
         link = self.link(parameters)
         if self.engine == "counted":
-            record = CoherentTimeDomain(n_symbols=self.n_symbols).run(link, rng).record()
+            record = CoherentTimeDomain(n_symbols=self.n_symbols).run(link, rng).entries()
         else:
-            record = CoherentStatistical().run(link).record()
+            record = CoherentStatistical().run(link).entries()
         return {name: record.get(name) for name in self.outputs}

@@ -20,14 +20,14 @@ from serdes.statistical import Statistical
 
 if TYPE_CHECKING:
     from serdes.operating_point import OperatingPoint
-    from serdes.result import LinkResult
+    from serdes.result import BasebandResult
 
 ENGINES = ("statistical", "counted")
 SETUP = "setup."
 OF_RECORD = {
     "ser": "", "ber": "", "post_fec": "", "snr_db": "dB", "outcome": "", "reason": "", "locked": "", "sampling_phase_ui": "UI",
     "ctle_gain_db": "dB", "ctle_low_gain_db": "dB", "main_cursor": "V", "symbol_rate": "Bd", "symbols": "", "symbol_errors": "",
-    "ser_low": "", "ser_high": "", "counted": "",
+    "ser_low": "", "ser_high": "", "bits": "", "bit_errors": "", "ber_low": "", "ber_high": "", "counted": "",
 }  # fmt: skip
 """Outputs that are entries of a result's record, with their units. ``share_...`` (of the decision error) is one, too."""
 EXTRA = {"eye_height": "outer levels", "eye_width_ui": "UI", "loss_at_nyquist_db": "dB", "margin_db": "dB", "bathtub": ""}
@@ -106,7 +106,7 @@ class LinkPoint:
             sorted((k, v) for k, v in parameters.items() if k.startswith((SETUP, "channel", "aggressors", "symbol_rate")))
         )
 
-    def _record(self, result: LinkResult) -> dict[str, Any]:
+    def _record(self, result: BasebandResult) -> dict[str, Any]:
         point = result.operating_point
         known = result.entries()
         row: dict[str, Any] = {name: known.get(name) for name in self.outputs if name not in EXTRA}
@@ -120,7 +120,7 @@ class LinkPoint:
             row |= {k: v for k, v in self._eye(result).items() if k in self.outputs}
         return row
 
-    def _eye(self, result: LinkResult) -> dict[str, Any]:
+    def _eye(self, result: BasebandResult) -> dict[str, Any]:
         if not result.eyes:
             phase = (np.arange(64) - 32) / 64
             closed = Field(values=np.full(phase.size, np.nan), dims=("phase_ui",), coords={"phase_ui": phase})

@@ -20,8 +20,7 @@ from dsp.training import Training
 from dsp.units import db_power, from_db_power, mW
 from serdes.coherent_metrics import rail, required_snr_db
 from serdes.link import vary
-from serdes.metrics import ErrorCount
-from serdes.result import Lock
+from serdes.result import LinkResult, Lock
 
 CREST = 3.5
 """Range of a converter over the rms of what it converts."""
@@ -167,43 +166,35 @@ class CoherentLink:
         return vary(self, changes)
 
 
+@final
 @dataclass(frozen=True, kw_only=True, eq=False)
-class CoherentResult:
-    """How well a coherent link works, by the names of `serdes.result.LinkResult` where both know a thing.
+class CoherentResult(LinkResult):
+    """How well a coherent link works, both polarisations together; ``snr_db`` is that of the worse, nan where none was recovered.
 
-    ``polarizations_db``: SNR of each; ``ser``, ``ber``: of both together before the code; ``symbols``, ``bits``: errors counted,
-    None for engines that do not count; ``information`` [bit/symbol] of each polarisation (GMI).
-    ``outcome``: "ok" or the stage that failed, with ``reason``. ``budget``: SNR [dB] left by each cause alone (linear face).
-    ``stages``: symbols of the first polarisation after each stage, complex. ``slips``: cycle slips that the pilots found and
-    undid.
+    ``polarizations_db``: SNR of each; ``information`` [bit/symbol] of each (GMI). ``budget``: SNR [dB] left by each cause alone
+    (linear face). ``stages``: symbols of the first polarisation after each stage, complex. ``slips``: cycle slips that the
+    pilots found and undid.
     """
 
     link: CoherentLink
-    engine: Any
-    outcome: str
-    reason: str = ""
-    polarizations_db: tuple[float, float] = (float("nan"), float("nan"))
     ser: float = float("nan")
     ber: float = float("nan")
+    snr_db: float = field(init=False)
+    lock: Lock = field(init=False)
+    polarizations_db: tuple[float, float] = (float("nan"), float("nan"))
     information: tuple[float, float] = (float("nan"), float("nan"))
     budget: Mapping[str, float] = field(default_factory=dict)
-    symbols: ErrorCount | None = None
-    bits: ErrorCount | None = None
     slips: int = 0
     offset: float = float("nan")
     clock_ppm: float = float("nan")
     stages: Mapping[str, np.ndarray] = field(default_factory=dict)
 
-    @property
-    def snr_db(self) -> float:
-        """SNR of the worse polarisation [dB]; nan where no signal was recovered."""
-        return min(self.polarizations_db)
-
-    @property
-    def lock(self) -> Lock:
-        """Whether all loops of the receiver found the signal."""
-        locked = bool(np.isfinite(self.snr_db))
-        return Lock(locked=locked, reason="every stage handed on" if locked else f"{self.outcome}: {self.reason}")
+    def __post_init__(self) -> None:
+        worse = min(self.polarizations_db)
+        locked = bool(np.isfinite(worse))
+        lock = Lock(locked=locked, reason="every stage handed on" if locked else f"{self.outcome}: {self.reason}")
+        object.__setattr__(self, "snr_db", worse)
+        object.__setattr__(self, "lock", lock)
 
     @property
     def margin_db(self) -> float:
@@ -212,25 +203,14 @@ class CoherentResult:
             return float("nan")
         return self.snr_db - self.link.required_snr_db
 
-    def record(self) -> dict[str, Any]:
-        """A flat dictionary for a table or a sweep. A ratio counted without an error is None: ``ber_high`` says what it is below."""
-        from serdes.serialize import content_hash
-
-        row: dict[str, Any] = {
-            "link": content_hash(self.link), "engine": type(self.engine).__name__, "symbol_rate": self.link.symbol_rate,
-            "outcome": self.outcome, "reason": self.reason,
-            "ser": None if self.symbols is not None and self.symbols.clean else self.ser,
-            "ber": None if self.bits is not None and self.bits.clean else self.ber, "snr_db": self.snr_db,
-            "locked": self.lock.locked,
+    def entries(self) -> dict[str, Any]:
+        """`LinkResult.entries`, each polarisation, what the receiver found, and the budget."""
+        return {
+            **super().entries(),
             "snr_x_db": self.polarizations_db[0], "snr_y_db": self.polarizations_db[1], "gmi_x": self.information[0],
             "gmi_y": self.information[1], "margin_db": self.margin_db, "slips": self.slips, "offset": self.offset,
-            "clock_ppm": self.clock_ppm,
+            "clock_ppm": self.clock_ppm, **{f"snr_{name}_db": value for name, value in self.budget.items()},
         }  # fmt: skip
-        row |= {f"snr_{name}_db": value for name, value in self.budget.items()}
-        if self.bits is not None:
-            low, high = self.bits.interval()
-            row |= {"bits": self.bits.trials, "bit_errors": self.bits.errors, "ber_low": low, "ber_high": high}
-        return row
 
 
 def verdict(link: CoherentLink, ber: float) -> tuple[str, str]:

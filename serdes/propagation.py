@@ -9,7 +9,7 @@ import numpy as np
 from dsp import check
 from dsp.error_chain import ErrorChain, dfe_chain
 from serdes.operating_point import OperatingPoint
-from serdes.result import LinkResult
+from serdes.result import BasebandResult
 
 _ERRORS = 2
 """Decision errors that the chain remembers, so that many feedback taps: later ones are small."""
@@ -17,14 +17,14 @@ _LAGS = 3
 """Symbols over which it knows the noise to be correlated."""
 
 
-def error_chain(result: LinkResult) -> ErrorChain:
+def error_chain(result: BasebandResult) -> ErrorChain:
     """Chain of the decision errors of ``result``, of an engine whose error ratio takes all decisions fed back as right.
 
     Feedback taps and the residual pre-cursor of the settled link; all else that disturbs the slicer is Gaussian with the
     correlation it has there, and of that size at which right feedback gives the result's error ratio. Levels count as even. Its
     `ErrorChain.symbol_error_ratio` is what a run counts. ValueError for a link without errors or without a signal.
     """
-    check.instance("error_chain", "result", result, LinkResult)
+    check.instance("error_chain", "result", result, BasebandResult)
     point, tx = result.operating_point, result.link.tx
     n = tx.constellation.n
     if point.closed or not 0 < result.ser < 1 - 1 / n:

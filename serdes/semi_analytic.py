@@ -22,7 +22,7 @@ from serdes.link import Link
 from serdes.noise_free import WARM_UP, Pass, noise_free, optics_in
 from serdes.operating_point import OperatingPoint, operating_point
 from serdes.pattern_fit import Fit, covariance, modulated, moved, under_taps
-from serdes.result import NO_SIGNAL, LinkResult, Lock
+from serdes.result import NO_SIGNAL, BasebandResult, Lock
 from serdes.spectra import LEAST
 
 _SEARCH = 2048
@@ -149,13 +149,13 @@ class SemiAnalytic:
             at=base + fine, z=fit.z, sigma=np.sqrt(np.maximum(variance, 1e-300)), variances=variances,
         )  # fmt: skip
 
-    def run(self, link: Link) -> LinkResult:
+    def run(self, link: Link) -> BasebandResult:
         """Error ratios, SNR, budget and eye of ``link``. A closed eye, an overload or a dead channel is a result with its reason."""
         point = operating_point(link)
         if point.closed:
-            return LinkResult.failed(link, self, point, *NO_SIGNAL)
+            return BasebandResult.failed(link, self, point, *NO_SIGNAL)
         if overload := _overload(link):
-            return LinkResult.failed(link, self, point, "overload", overload)
+            return BasebandResult.failed(link, self, point, "overload", overload)
         settled = self.settle(link, point)
         ser, ber = settled.error_ratios()
         gap = float(np.min(np.diff(link.tx.constellation.array)))
@@ -172,7 +172,7 @@ class SemiAnalytic:
             )  # fmt: skip
             shown = replace(shown, taps=taps)
         worst = max(settled.variances, key=lambda cause: settled.variances[cause])
-        return LinkResult(
+        return BasebandResult(
             link=link, engine=self, operating_point=shown, ser=ser, ber=ber, snr_db=settled.snr_db,
             eyes={"slicer": waveform_eye(settled, self.n_phases, self.n_bins)} if self.eye else {},
             lock=Lock(locked=point.locks, reason="the phase of least error", phase_ui=shown.phase_ui),

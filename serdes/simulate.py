@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from serdes.coherent import CoherentLink, CoherentResult
     from serdes.coherent_statistical import CoherentStatistical
     from serdes.coherent_time_domain import CoherentTimeDomain
-    from serdes.result import LinkResult
+    from serdes.result import BasebandResult, LinkResult
     from serdes.time_domain import TimeDomain
 
 
 @overload
 def simulate(
     link: Link, engine: Statistical | SemiAnalytic | TimeDomain, rng: np.random.Generator | None = None
-) -> LinkResult: ...
+) -> BasebandResult: ...
 
 
 @overload
@@ -33,7 +33,7 @@ def simulate(
 ) -> CoherentResult: ...
 
 
-def simulate(link: Any, engine: Any, rng: np.random.Generator | None = None) -> LinkResult | CoherentResult:
+def simulate(link: Any, engine: Any, rng: np.random.Generator | None = None) -> LinkResult:
     """Run ``engine`` on ``link``, which may be coherent: `Statistical` is its linear face, `TimeDomain` counts as many symbols
     in each polarisation.
 

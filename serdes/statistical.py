@@ -14,7 +14,7 @@ from serdes.eye import Eye
 from serdes.front_end import Phases, phases, with_transmit_taps
 from serdes.link import Link
 from serdes.operating_point import OperatingPoint, interference, operating_point
-from serdes.result import NO_SIGNAL, LinkResult, Lock
+from serdes.result import NO_SIGNAL, BasebandResult, Lock
 from serdes.spectra import LEAST
 
 JITTER = ("Tx jitter", "Rx jitter")
@@ -46,19 +46,19 @@ class Statistical:
         check.count(self, "max_cursors", self.max_cursors, 1)
         check.instance(self, "eye", self.eye, bool)
 
-    def run(self, link: Link, like: OperatingPoint | None = None) -> LinkResult:
+    def run(self, link: Link, like: OperatingPoint | None = None) -> BasebandResult:
         """Error ratios, SNR, budget and eye of ``link``. A closed eye or a dead channel is a result with its reason.
 
         ``like``: where a similar link has settled, from which the search for this one may start.
         """
         point = operating_point(link, like)
         if point.closed:
-            return LinkResult.failed(link, self, point, *NO_SIGNAL)
+            return BasebandResult.failed(link, self, point, *NO_SIGNAL)
         noise = at_slicer(point)
         ser, ber = pam_error_ratios(link.tx.constellation, link.tx.constellation.thresholds, 1.0, noise)
         eyes = {"slicer": statistical_eye(point, self.n_phases, self.n_bins, self.max_cursors)} if self.eye else {}
         outcome, reason = _outcome(point)
-        return LinkResult(
+        return BasebandResult(
             link=link,
             engine=self,
             operating_point=point,

@@ -20,7 +20,7 @@ from serdes.counting import LAGS
 from serdes.link import Link
 from serdes.metrics import ErrorCount
 from serdes.operating_point import OperatingPoint, operating_point
-from serdes.result import NO_SIGNAL, LinkResult, Lock
+from serdes.result import NO_SIGNAL, BasebandResult, Lock
 from serdes.stages import Adaptation
 from serdes.stream_run import Run
 
@@ -94,7 +94,7 @@ class TimeDomain:
 
     def run(
         self, link: Link, rng: np.random.Generator, progress: Progress | None = None, point: OperatingPoint | None = None
-    ) -> LinkResult:
+    ) -> BasebandResult:
         """Send, receive and count. ``progress(done, total)`` is called after each block, in symbols.
 
         A KeyboardInterrupt ends the run with what was counted, outcome "cancelled". A link that does not lock, align or open
@@ -108,7 +108,7 @@ class TimeDomain:
         check.instance("TimeDomain.run", "rng", rng, np.random.Generator)
         point = point or operating_point(link)
         if point.closed:
-            return LinkResult.failed(link, self, point, *NO_SIGNAL, count=0)
+            return BasebandResult.failed(link, self, point, *NO_SIGNAL, count=0)
         run = Run(self, point, rng)
         total, stopped = self.settle + self.n_symbols, "all symbols"
         try:
@@ -137,7 +137,7 @@ class TimeDomain:
                 return "confidence"
         return ""
 
-    def _result(self, run: Run, stopped: str) -> LinkResult:
+    def _result(self, run: Run, stopped: str) -> BasebandResult:
         link, point, tally, log = run.point.link, run.point, run.tally, run.tally.log
         constellation = link.tx.constellation
         symbols = ErrorCount(errors=log.symbol_errors, trials=log.trials)
@@ -160,7 +160,7 @@ class TimeDomain:
         )
         post_fec = None if link.fec is None or not bits.trials else float(link.fec.codeword_failure(bits.ratio or bits.upper()))
         error = tally.mean_square_error
-        return LinkResult(
+        return BasebandResult(
             link=link,
             engine=self,
             operating_point=point,

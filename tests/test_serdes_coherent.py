@@ -17,8 +17,10 @@ from experiments.comparisons import coherent
 from serdes.coherent import CoherentLink, CoherentReceiver, CoherentTransmitter, SoftFec
 from serdes.coherent_statistical import CoherentStatistical, best_launch, coherent_reach, loaded, required_osnr_db
 from serdes.coherent_time_domain import CoherentTimeDomain
+from serdes.result import LinkResult
 from serdes.semi_analytic import SemiAnalytic
 from serdes.serialize import from_toml, to_toml
+from serdes.setups import setup
 from serdes.simulate import simulate
 from serdes.statistical import Statistical
 from serdes.time_domain import TimeDomain
@@ -227,6 +229,7 @@ def test_the_same_entry_and_the_same_names(made):
     """`simulate` with the engines of any link; what both kinds of result know has one name; links go through TOML."""
     linear, counted = simulate(made, Statistical()), simulate(made, TimeDomain(n_symbols=16_384), np.random.default_rng(1))
     for result in (linear, counted):
+        assert isinstance(result, LinkResult)
         assert result.outcome == "ok"
         assert result.lock.locked
         assert {"link", "engine", "symbol_rate", "outcome", "reason", "ser", "ber", "snr_db", "locked"} <= set(result.record())
@@ -244,6 +247,21 @@ def test_the_same_entry_and_the_same_names(made):
         simulate(made, Statistical(), np.random.default_rng(1))
     with pytest.raises(ValueError, match=r"simulate\.engine"):
         simulate(made, SemiAnalytic())
+
+
+@pytest.mark.parametrize("made", [setup("112G").link(1.0), link(), link(0.0, 3.0)])
+@pytest.mark.parametrize("engine", [Statistical(), TimeDomain(n_symbols=8192)])
+def test_one_family_of_results(made, engine):
+    """Any link by any engine, failed ones too: what all know has one name and one place in the record."""
+    result = simulate(made, engine, np.random.default_rng(1) if isinstance(engine, TimeDomain) else None)
+    assert isinstance(result, LinkResult)
+    row = result.record()
+    shared = ["link", "engine", "symbol_rate", "outcome", "reason", "ser", "ber", "snr_db", "locked"]
+    assert list(row)[: len(shared)] == shared
+    assert row["snr_db"] == pytest.approx(result.snr_db, nan_ok=True)
+    assert ("symbols" in row) == (result.symbols is not None) == ("ber_high" in row)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.ser = 0.0
 
 
 def test_links_are_values():

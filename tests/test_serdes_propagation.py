@@ -64,5 +64,5 @@ def test_precoding_is_part_of_the_chain():
 def test_a_link_without_errors_has_no_chain():
     with pytest.raises(ValueError, match=r"error_chain\.result must be one with an error ratio"):
         error_chain(Statistical(eye=False).run(simple_link(Nyquist(gain=0.0))))
-    with pytest.raises(ValueError, match=r"error_chain\.result must be a LinkResult"):
+    with pytest.raises(ValueError, match=r"error_chain\.result must be a BasebandResult"):
         error_chain(0.1)

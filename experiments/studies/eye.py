@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from serdes.count_detail import CountDetail
-    from serdes.result import LinkResult
+    from serdes.result import BasebandResult
 
 QUESTION = "What does the receiver's eye look like behind this channel?"
 
@@ -133,7 +133,7 @@ def run(
     )
 
 
-def _openings(result: LinkResult, error_ratio: float) -> list[Mapping[str, Any]]:
+def _openings(result: BasebandResult, error_ratio: float) -> list[Mapping[str, Any]]:
     if "slicer" not in result.eyes:
         return []
     labels = ("lower", "middle", "upper") if len(result.eye.levels) == 4 else None
@@ -149,7 +149,7 @@ def _openings(result: LinkResult, error_ratio: float) -> list[Mapping[str, Any]]
     ]
 
 
-def _notes(result: LinkResult, case: Case) -> list[str]:
+def _notes(result: BasebandResult, case: Case) -> list[str]:
     point = result.operating_point
     notes = [*case.notes, f"loss die to die at the Nyquist frequency, {case.link.nyquist / GBd:.6g} GHz: {_loss(case.link)}"]
     if result.symbols is not None:
@@ -174,7 +174,7 @@ def _loss(link: Link) -> str:
     return f"{-db(level):.1f} dB" if level > 0 else "nothing passes"
 
 
-def _propagated(result: LinkResult) -> str:
+def _propagated(result: BasebandResult) -> str:
     """The error ratio with wrong decisions fed back, for a sentence; empty where there is nothing to say."""
     from serdes.propagation import error_chain
 
@@ -183,7 +183,7 @@ def _propagated(result: LinkResult) -> str:
     return f"; with wrong decisions fed back {error_chain(result).symbol_error_ratio:.3g}"
 
 
-def _checker_notes(result: LinkResult) -> list[str]:
+def _checker_notes(result: BasebandResult) -> list[str]:
     found = None if result.detail is None else result.detail.checked
     if found is None:
         return []
@@ -196,7 +196,7 @@ def _checker_notes(result: LinkResult) -> list[str]:
     ]
 
 
-def _draw_stages(result: LinkResult, detail: CountDetail, case: Case) -> Figure:
+def _draw_stages(result: BasebandResult, detail: CountDetail, case: Case) -> Figure:
     """The eyes before and behind the equalisers, of the same symbols."""
     from serdes import plot
 
@@ -222,7 +222,7 @@ def _draw_taps(detail: CountDetail, case: Case) -> Figure:
         return fig
 
 
-def _draw(result: LinkResult, case: Case) -> Figure:
+def _draw(result: BasebandResult, case: Case) -> Figure:
     """Eye, bathtub, pulse and loss of one channel."""
     from serdes import plot
 
