@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from channels.imdd import ImddChannel
 from dsp import check, fec
-from dsp.units import km, m, nm
+from dsp.units import GBd, km, m, nm, pJ
 from experiments.optical_lanes import SYMBOL_RATES, OpticalLane
 from serdes.modules import ARCHITECTURES, PathResult, run_path
 from serdes.semi_analytic import SemiAnalytic
@@ -21,6 +23,16 @@ WAVELENGTH = 1304.5 * nm
 SHORT_WAVELENGTH = 850 * nm
 MULTIMODE = "AOC"
 """The architecture that goes over multimode fibre from VCSELs."""
+LINEAR_HOST_DB, RETIMED_HOST_DB = 8.0, 16.0
+"""Host loss per side at Nyquist for a linear and for a DSP module: an estimate of what each is sold for."""
+HOSTS_DB = {
+    "CPO": (4.0,),
+    "LRO": (LINEAR_HOST_DB,),
+    "LPO": (LINEAR_HOST_DB, RETIMED_HOST_DB),
+    "retimed": (RETIMED_HOST_DB,),
+    MULTIMODE: (RETIMED_HOST_DB,),
+}
+"""Architectures that reaches are given for, with the losses per side of their hosts."""
 _ENGINE = SemiAnalytic(n_symbols=2048, taps_per_symbol=2)
 
 
@@ -73,6 +85,48 @@ def optical_reach(
     return OpticalReach(
         length=length, binding=binding, basis=basis, start_db=bare.margin_db, loss_db=loss, dispersion_db=dispersion,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One row of a table of reaches: modules of ``architecture`` between hosts of ``host_loss_db`` on either side."""
+
+    rate: str
+    architecture: str
+    host_loss_db: float
+    margin_db: float = MARGIN_DB
+
+    def solve(self) -> dict[str, Any]:
+        """The row; runs in a worker process."""
+        found, a = (
+            optical_reach(self.rate, self.architecture, self.host_loss_db, self.margin_db),
+            ARCHITECTURES[self.architecture],
+        )
+        return {
+            "module": a.title, "lane": self.rate, "symbol_rate_gbd": SYMBOL_RATES[self.rate] / GBd,
+            "host_loss_db": self.host_loss_db, "fibre": "OM4" if self.architecture == MULTIMODE else "single-mode, 1304.5 nm",
+            "reach_m": round(found.length, 1), "binding_cause": found.binding, "pj_per_bit": round(a.energy.value / pJ, 2),
+            "energy_source": a.energy.source, "basis": found.basis,
+        }  # fmt: skip
+
+
+def rows_of(symbol_rates: Iterable[float], margin_db: float = MARGIN_DB) -> list[Row]:
+    """Rows for those of ``symbol_rates`` [Bd] that optical lanes have."""
+    rates = [name for rate in dict.fromkeys(symbol_rates) for name, known in SYMBOL_RATES.items() if known == rate]
+    return [
+        Row(rate=rate, architecture=name, host_loss_db=loss, margin_db=margin_db)
+        for rate in rates
+        for name, losses in HOSTS_DB.items()
+        for loss in losses
+    ]
+
+
+def note(margin_db: float) -> str:
+    """What to know of rows with ``margin_db`` of slicer SNR to spare."""
+    return (
+        f"Light, with the same {margin_db:g} dB of SNR, {margin_db / 2:g} dB of optical power: a module's whole path, host to host, "
+        "over worst-case fibre, parts estimated; host loss is per side at Nyquist. `serdes crossover` maps both media."
+    )
 
 
 @functools.lru_cache(maxsize=512)

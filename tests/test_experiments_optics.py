@@ -10,9 +10,11 @@ from typer.testing import CliRunner
 from channels.host import HostLoss
 from dsp.equalizer import Mmse
 from dsp.fec import KP4
+from experiments import optical_reach
 from experiments.commands.optics import commands
 from experiments.optical_lanes import OpticalLane
 from experiments.studies import crossover, optics
+from experiments.studies import reach as reach_study
 from experiments.studies import tdecq as tdecq_study
 from serdes.link import Receiver, RetimedLink, Transmitter
 from serdes.modules import ARCHITECTURES, Architecture, Figure, Lane, drive_peak, optical_link, run_path, transmit_taps
@@ -219,6 +221,31 @@ def test_hosts_from_a_file(channels_dir):
     assert rows["retimed"]["outcome"] == "ok"
     assert rows["LPO"]["margin_db"] < rows["retimed"]["margin_db"] - 1
     assert rows["slicer"]["outcome"] == "fails"
+
+
+def test_rows_of_light_in_the_reach_study():
+    """Six architectures and hosts for every rate that optics have; half of the SNR margin is light."""
+    rows = optical_reach.rows_of([25.78125e9, 53.125e9, 106.25e9], 1.5)
+    assert {(r.rate, r.margin_db) for r in rows} == {("112G", 1.5), ("224G", 1.5)}
+    assert len(rows) == 12
+    linear = next(r for r in rows if (r.rate, r.architecture, r.host_loss_db) == ("224G", "LPO", 16.0))
+    assert linear.solve()["reach_m"] == 0
+    cable = next(r for r in rows if (r.rate, r.architecture) == ("112G", "AOC")).solve()
+    assert cable["fibre"] == "OM4"
+    assert 50 < cable["reach_m"] < 100
+    assert cable["binding_cause"] == "dispersion"
+    assert cable["energy_source"]
+
+
+def test_reach_joins_light_to_copper(monkeypatch):
+    monkeypatch.setattr("experiments.parallel.os.cpu_count", lambda: 1)
+    monkeypatch.setattr(reach_study, "LENGTHS", (1.0, 6.0))
+    monkeypatch.setattr(optical_reach, "HOSTS_DB", {"retimed": (16.0,)})
+    answer = reach_study.run(("56G",), (26,))
+    light = answer.tables["optics"]
+    assert [r["module"] for r in light] == ["DSP module"]
+    assert light[0]["reach_m"] > 100 * max(r["reach_m"] for r in answer.tables["reach"])
+    assert any("optical power" in note for note in answer.notes)
 
 
 def capture(folder):

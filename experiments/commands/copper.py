@@ -76,6 +76,12 @@ def reach(
         "shipped_m": "shipped", "binding_cause": "binding cause",
     }  # fmt: skip
     show(answer.tables["active"], columns, "Active cables: ACC has a linear redriver, AEC retimers at both ends")
+    columns = {
+        "module": "module", "lane": "lane", "symbol_rate_gbd": "GBd", "host_loss_db": "host dB", "fibre": "fibre",
+        "reach_m": "reach m", "binding_cause": "ended by", "pj_per_bit": "pJ/bit",
+    }  # fmt: skip
+    if "optics" in answer.tables:
+        show(answer.tables["optics"], columns, f"Light, {margin / 2:g} dB of optical margin, which is {margin:g} dB of SNR")
     effects = {
         "link": "link",
         "gauge_awg": "AWG",

@@ -12,7 +12,7 @@ import numpy as np
 from dsp import check
 from dsp.units import km, ns, pJ
 from experiments.optical_lanes import SYMBOL_RATES
-from experiments.optical_reach import MARGIN_DB, MULTIMODE, optical_path, optical_reach
+from experiments.optical_reach import HOSTS_DB, MARGIN_DB, optical_path, optical_reach
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
 from serdes.link import Link, RetimedLink
@@ -32,8 +32,6 @@ LONGEST_COPPER = 20.0
 """Copper beyond this is not computed: no lane rate goes half as far."""
 COPPER_MARGIN_DB = 2 * MARGIN_DB
 """The same 3 dB of slicer SNR on both media: power of light is voltage."""
-LINEAR_HOST_DB, RETIMED_HOST_DB = 8.0, 16.0
-"""Host loss per side at Nyquist for a linear and for a DSP module: an estimate of what each is sold for."""
 WIRE_DELAY, FIBER_DELAY = 4.5 * ns, 4.9 * ns
 SHORTEST_FIBER = 1.0
 """No module is sold on less [m]."""
@@ -78,19 +76,12 @@ COPPER = (
         latency=100 * ns,
     ),
 )
-_HOSTS = {
-    "CPO": (4.0,),
-    "LRO": (LINEAR_HOST_DB,),
-    "LPO": (LINEAR_HOST_DB, RETIMED_HOST_DB),
-    "retimed": (RETIMED_HOST_DB,),
-    MULTIMODE: (RETIMED_HOST_DB,),
-}
 OPTICS = tuple(
     Technology(
         name=f"{ARCHITECTURES[k].title}, {loss:g} dB hosts", kind=k, host_loss_db=loss, energy=ARCHITECTURES[k].energy,
         latency=ARCHITECTURES[k].latency.value,
     )
-    for k, losses in _HOSTS.items()
+    for k, losses in HOSTS_DB.items()
     for loss in losses
 )  # fmt: skip
 TECHNOLOGIES = (*COPPER, *OPTICS)

@@ -12,6 +12,9 @@ import numpy as np
 from dsp.noise import Jitter
 from dsp.units import TB, GBd, GHz, db, db_power
 from experiments import com_lines, reach_figures
+from experiments.optical_reach import Row as OpticalRow
+from experiments.optical_reach import note as optical_note
+from experiments.optical_reach import rows_of
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
 from experiments.tiers import LANES_PER_GPU, TIERS, scale_up_bandwidth
@@ -115,6 +118,10 @@ def solve(task: Task) -> dict[str, Any]:
     }
 
 
+def _work(task: Task | OpticalRow) -> dict[str, Any]:
+    return task.solve() if isinstance(task, OpticalRow) else solve(task)
+
+
 def bound_reach(link_at: Callable[[float], Link], target: Target) -> float:
     """Length [m] at which the infinite equaliser with ideal feedback (Salz) just meets ``target``.
 
@@ -190,7 +197,12 @@ def run(
     rates: Sequence[str] | None = None, gauges: Sequence[int] = GAUGES, margin_db: float = 3.0, progress: Progress = silent
 ) -> Answer:
     """Solve every row on all cores and lay the reaches beside the standards, the market and the tiers."""
-    solved = run_all(solve, tasks(rates or names(), gauges, margin_db), progress)
+    copper = tasks(rates or names(), gauges, margin_db)
+    light = rows_of((setup(task.rate).symbol_rate for task in reversed(copper)), margin_db / 2)
+    jobs: list[Task | OpticalRow] = [*copper, *light]
+    found = run_all(_work, jobs, progress)
+    solved, optics = found[: len(copper)], found[len(copper) :]
+    optics.sort(key=lambda row: row["symbol_rate_gbd"])
     order = {name: i for i, name in enumerate(names())}
     pairs = {pair: i for i, pair in enumerate((None, *HOST_PAIRS))}
     solved.sort(key=lambda r: (order[r["task"].rate], r["task"].gauge, pairs[r["task"].hosts]))
@@ -207,12 +219,19 @@ def run(
     lanes = list(dict.fromkeys(r["task"].rate for r in solved))
     return Answer(
         question=QUESTION,
-        tables={"reach": rows, "active": active, "definitions": effects, "margin": margins, "tiers": _tier_rows(rows)},
+        tables={
+            "reach": rows,
+            "active": active,
+            **({"optics": optics} if optics else {}),
+            "definitions": effects,
+            "margin": margins,
+            "tiers": _tier_rows(rows),
+        },
         figures={
             "reach": lambda: reach_figures.margins(solved, LENGTHS, need(lanes, margin_db), margin_db),
             "reach_bars": lambda: reach_figures.bars(rows, active, ACTIVE, need(lanes, margin_db)),
         },
-        notes=_notes(solved) + _market(rows, active),
+        notes=_notes(solved) + _market(rows, active) + ([optical_note(margin_db)] if optics else []),
     )
 
 
