@@ -59,6 +59,24 @@ class Waveform:
             symbol_rate=self.symbol_rate, noise_rms=self.noise_rms,
         )  # fmt: skip
 
+    def after_centre(self, phase: float, symbols: np.ndarray) -> np.ndarray:
+        """Power [W] ``phase`` [UI] after the centre of each of ``symbols`` (n,), numbered from 0 with the period.
+
+        Between samples by Lagrange's six points: at 16 samples a symbol the error is below 1e-5 up to the symbol rate.
+        """
+        m, offset = self.samples_per_symbol, phase * self.samples_per_symbol
+        base = int(np.floor(offset))
+        x = offset - base
+        nodes = np.arange(-2, 4)
+        by_symbol = self.power.reshape(-1, m)
+        total = np.zeros(symbols.size)
+        for node in nodes:
+            others = nodes[nodes != node]
+            weight = float(np.prod((x - others) / (node - others)))
+            later, column = divmod(base + int(node), m)
+            total += weight * by_symbol[(symbols + later) % by_symbol.shape[0], column]
+        return total
+
     def outer_levels(self) -> tuple[float, float]:
         """(P0, P3) [W]: the central 2 UI of the longest run of each, 6 and 7 symbols in SSPRQ (IEEE 802.3 121.8.4).
 
@@ -150,7 +168,7 @@ def aligned(
         n_samples = pattern.size * samples_per_ui
         if power.size < n_samples - 0.5:
             continue
-        fine = _resampled(power[: round(n_samples)], pattern.size * FINE)
+        fine = resampled(power[: round(n_samples)], pattern.size * FINE)
         shift, quality = _lag(fine, pattern)
         if abs(quality) > abs(best):
             best, found = quality, (fine, shift, pattern if quality > 0 else 3 - pattern)
@@ -167,7 +185,7 @@ def _patterns() -> dict[str, np.ndarray]:
     return {"SSPRQ": sequences.ssprq(), "PRBS13Q": sequences.prbs13q()}
 
 
-def _resampled(power: np.ndarray, n: int) -> np.ndarray:
+def resampled(power: np.ndarray, n: int) -> np.ndarray:
     """One period brought to ``n`` samples, band-limited."""
     spectrum = np.fft.rfft(power)
     keep = min(spectrum.size, n // 2 + 1)

@@ -132,7 +132,7 @@ def tdecq(
     main = min(starts, key=lambda m: starts[m][0])
     value, phase, w = starts[main]
     if seen.symbols.size > measure.few:
-        x = measure.under_taps(measure.samples(phase), main)
+        x = measure.under_taps(phase, main)
         value = measure.figure(x, w)[0]
         if reference.criterion == "tdecq":
             value, phase, w = measure.optimise(main, phase, w, seen.symbols.size, (0.0,))
@@ -154,14 +154,15 @@ class _Measure:
         # two points stand for the width of a histogram (Gauss-Legendre)
         self.places = np.array([side * half + end * _HISTOGRAM / np.sqrt(3) for side in (-1, 1) for end in (-1, 1)])
 
-    def samples(self, phase: float) -> np.ndarray:
-        """Power at the four places around ``phase`` [UI] after the symbols' centres, shape (4, n)."""
-        return np.array([_read_at(self.waveform.power, self.m, (place + phase) * self.m) for place in self.places])
+    def under_taps(self, phase: float, main: int, n: int | None = None) -> np.ndarray:
+        """Power under the taps at the four places around ``phase`` [UI] after the symbols' centres, (4, n, n_taps).
 
-    def under_taps(self, rows: np.ndarray, main: int, n: int | None = None) -> np.ndarray:
-        """(4, n, n_taps), all symbols or the first ``n``: column j is the sample j - (main - 1) symbols earlier."""
-        size = rows.shape[-1]
-        at = (np.arange(n or size)[:, None] - (np.arange(self.reference.n_taps) - (main - 1))) % size
+        Of all symbols or the first ``n``; column j is the sample j - (main - 1) symbols earlier.
+        """
+        n_taps, size = self.reference.n_taps, n or self.waveform.symbols.size
+        wanted = np.arange(-n_taps, size + n_taps)
+        rows = np.array([self.waveform.after_centre(place + phase, wanted) for place in self.places])
+        at = n_taps + np.arange(size)[:, None] - (np.arange(n_taps) - (main - 1))
         return np.ascontiguousarray(rows[:, at])
 
     def least_squares(self, x: np.ndarray, noise: float) -> tuple[np.ndarray, float]:
@@ -184,9 +185,9 @@ class _Measure:
         phases = np.arange(-0.5, 0.5, 0.125)
         phase, w = 0.0, np.eye(self.reference.n_taps)[main - 1]
         for step in (0.125, 0.03, 0.01):
-            errors = [self.least_squares(self.under_taps(self.samples(float(p)), main, self.few), noise)[1] for p in phases]
+            errors = [self.least_squares(self.under_taps(float(p), main, self.few), noise)[1] for p in phases]
             phase = float(phases[int(np.argmin(errors))])
-            x = self.under_taps(self.samples(phase), main, self.few)
+            x = self.under_taps(phase, main, self.few)
             w = self.least_squares(x, noise)[0]
             value = self.figure(x, w)[0]
             noise = self.noise_for(value)
@@ -197,7 +198,7 @@ class _Measure:
         """(figure, phase, taps) where the phase is that of the crossings, which the taps move: settled in turn."""
         n, value = self.waveform.symbols.size, np.inf
         for _ in range(_TURNS):
-            x = self.under_taps(self.samples(phase), main)
+            x = self.under_taps(phase, main)
             if self.reference.criterion == "tdecq":
                 value, _, w = self.optimise(main, phase, w, n, (0.0,))
             else:
@@ -246,11 +247,11 @@ class _Measure:
 
         value = np.inf
         for step in steps:
-            x = self.under_taps(self.samples(phase), main, n)
+            x = self.under_taps(phase, main, n)
             if n_taps > 1:
                 w = whole(minimize(cost, w[keep], jac=True, method="BFGS", options={"gtol": 3e-3, "maxiter": 25}).x)
             value = self.figure(x, w)[0]
-            near = [self.figure(self.under_taps(self.samples(phase + d), main, n), w)[0] for d in (-step, step)] if step else []
+            near = [self.figure(self.under_taps(phase + d, main, n), w)[0] for d in (-step, step)] if step else []
             if near and min(near) < value:
                 phase += step if near[1] < near[0] else -step
         return value, phase, w
@@ -330,22 +331,6 @@ def _noise_allowed(centres: np.ndarray, share: np.ndarray, target: float, scale:
             return float(after)
         sigma = after
     return float(sigma)
-
-
-def _read_at(power: np.ndarray, m: int, offset: float) -> np.ndarray:
-    """The periodic waveform ``offset`` samples after the start of each symbol, between samples by Lagrange's six points.
-
-    At 16 samples a symbol the error is below 1e-5 up to the symbol rate.
-    """
-    base = int(np.floor(offset))
-    x = offset - base
-    nodes = np.arange(-2, 4)
-    total = np.zeros(power.size // m)
-    for node in nodes:
-        others = nodes[nodes != node]
-        weight = float(np.prod((x - others) / (node - others)))
-        total += weight * np.roll(power, -(base + node))[::m]
-    return total
 
 
 def _noise_correlation(n_taps: int, bandwidth: float) -> np.ndarray:

@@ -261,10 +261,16 @@ def capture(folder):
 
 def test_tdecq_command(tmp_path):
     path = capture(tmp_path)
-    done = CliRunner().invoke(commands, ["tdecq", str(path), "--baud", "53.125", "--json"])
+    done = CliRunner().invoke(commands, ["tdecq", str(path), "--symbol-rate", "53.125e9", "--json"])
     assert done.exit_code == 0, done.output
     record = json.loads(done.output)
     assert 0.2 < record["tdecq_db"] < 0.6
+    crossed = CliRunner().invoke(
+        commands, ["tdecq", str(path), "--symbol-rate", "53.125e9", "--json", "--phase", "crossing", "--main-tap", "3"]
+    )
+    assert json.loads(crossed.output)["main_tap"] == 3
+    slow = CliRunner().invoke(commands, ["tdecq", str(path), "--symbol-rate", "53.125", "--json"])
+    assert "was 53.125 GBd meant" in str(slow.exception)
     answer = tdecq_study.run(path, symbol_rate=53.125e9, interface="400G-DR4")
     assert answer.tables["tdecq"][0]["verdict"] == "complies"
     assert {p.name for p in answer.write(tmp_path / "out")} >= {"tdecq.png", "tdecq.csv"}

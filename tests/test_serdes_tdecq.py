@@ -75,6 +75,16 @@ def test_captures_with_an_instrument_beside(captures, index):
     assert 7 < result.record()["extinction_db"] < 7.6
 
 
+def test_between_samples():
+    """A sine of the symbol rate and a half, read anywhere."""
+    n, m = 64, FINE
+    t = np.arange(n * m) / m
+    waveform = Waveform(power=2 + np.sin(2 * np.pi * 1.5 * t), symbols=np.arange(n) % 4, symbol_rate=RATE)
+    at = np.array([-3, 0, 5, n + 1])
+    for phase in (-0.71, 0.0, 0.013, 0.4999):
+        assert waveform.after_centre(phase, at) == pytest.approx(2 + np.sin(2 * np.pi * 1.5 * (at + phase)), abs=2e-4)
+
+
 def test_the_taps_are_the_best_ones():
     waveform = transmitter(28e9)
     best = tdecq(waveform)

@@ -17,12 +17,21 @@ commands = typer.Typer()
 def tdecq(
     waveform: Annotated[Path, typer.Argument(help="A capture: .npz (waveform_w, symbols) or .csv (W, or time and W).")],
     samples_per_ui: Annotated[float | None, typer.Option(help="Samples per unit interval, also fractional.")] = None,
-    baud: Annotated[float | None, typer.Option(help="Symbol rate, GBd, where the file does not say.")] = None,
+    symbol_rate: Annotated[
+        float | None, typer.Option(help="Symbols per second, Bd (53.125e9), where the file does not say.")
+    ] = None,
     taps: Annotated[int, typer.Option(help="Taps of the reference equaliser.")] = 5,
     bandwidth: Annotated[float, typer.Option(help="Bandwidth of the reference receiver over the symbol rate.")] = 0.5,
     error_ratio: Annotated[float, typer.Option(help="Target symbol error ratio.")] = 4.8e-4,
     threshold_adjust: Annotated[float, typer.Option(help="Most that thresholds may move, as a share of OMA.")] = 0.0,
+    main_tap: Annotated[
+        list[int] | None,
+        typer.Option(help="Position of the main tap from 1, may be repeated; by default all up to the middle."),
+    ] = None,
     criterion: Annotated[str, typer.Option(help="What taps and phase make smallest: tdecq or mse.")] = "tdecq",
+    phase: Annotated[
+        str, typer.Option(help="Of the histograms: free, or crossing for half way between the crossings.")
+    ] = "free",
     filtered: Annotated[bool, typer.Option("--filtered", help="The capture already passed the receiver's filter.")] = False,
     noise: Annotated[float, typer.Option(help="Noise of the instrument, W rms.")] = 0.0,
     interface: Annotated[str | None, typer.Option(help="Judge by an interface, for example 400G-DR4.")] = None,
@@ -30,15 +39,14 @@ def tdecq(
     out: Out = Path("out/tdecq"),
 ) -> None:
     """TDECQ, OMA, extinction and level mismatch of a measured optical waveform."""
-    from dsp.units import GBd
     from experiments.studies import tdecq as study
     from serdes.tdecq import Reference
 
     reference = Reference(
-        bandwidth_ratio=bandwidth, n_taps=taps, main_taps=tuple(range(1, max(2, taps // 2 + 2))), symbol_error_ratio=error_ratio,
-        threshold_adjust=threshold_adjust, criterion=criterion,
+        bandwidth_ratio=bandwidth, n_taps=taps, main_taps=tuple(main_tap or range(1, max(2, taps // 2 + 2))),
+        symbol_error_ratio=error_ratio, threshold_adjust=threshold_adjust, criterion=criterion, phase=phase,
     )  # fmt: skip
-    answer = study.run(waveform, samples_per_ui, None if baud is None else baud * GBd, reference, filtered, interface, noise)
+    answer = study.run(waveform, samples_per_ui, symbol_rate, reference, filtered, interface, noise)
     if as_json:
         typer.echo(json.dumps(answer.tables["tdecq"][0]))
         return

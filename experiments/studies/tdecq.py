@@ -10,7 +10,7 @@ import numpy as np
 
 from dsp.units import mW
 from experiments.study import Answer
-from serdes.optical_waveform import Waveform, read
+from serdes.optical_waveform import Waveform, read, resampled
 from serdes.pmd import pmd
 from serdes.tdecq import HALF_BAUD, Reference, Tdecq, tdecq
 
@@ -46,44 +46,52 @@ def run(
     return Answer(question=QUESTION, tables={"tdecq": [row]}, figures={"tdecq": lambda: _draw(waveform, result)}, notes=notes)
 
 
+_SHOWN, _DARK = 64, "#000004"
+"""Samples per symbol of the picture, and the colour where nothing is."""
+
+
 def _draw(waveform: Waveform, result: Tdecq) -> Figure:
     """The eye before and behind the equaliser, with thresholds and histograms."""
     from serdes import plot
 
-    with plot.figure(11, 4.6, 1, 2, sharey=True) as (fig, (left, right)):
+    with plot.figure(11.5, 4.8, 1, 2, sharey=True) as (fig, (left, right)):
         seen = result.waveform
-        _eye(left, seen, "as the receiver sees it")
-        m = seen.samples_per_symbol
-        main = result.main_tap - 1
-        equalized = sum(w * np.roll(seen.power, (j - main) * m) for j, w in enumerate(result.taps))
-        _eye(right, Waveform(power=np.asarray(equalized), symbols=seen.symbols, symbol_rate=seen.symbol_rate), "")
+        _eye(left, seen.power, seen)
+        m, main = seen.samples_per_symbol, result.main_tap - 1
+        equalized = np.sum([w * np.roll(seen.power, (j - main) * m) for j, w in enumerate(result.taps)], axis=0)
+        _eye(right, equalized, seen)
         for level in (-1, 0, 1):
-            right.axhline((seen.average + level * seen.oma / 3) / mW, color=plot.COLOURS[1], linewidth=1)
+            height = (seen.average + level * seen.oma / 3) / mW
+            right.axhline(height, color="white", linewidth=1, linestyle="--")
+        right.text(0.74, (seen.average + seen.oma / 3) / mW, "threshold", fontsize=8, color="white", va="bottom", ha="right")
         for side in (-0.05, 0.05):
-            right.axvspan(result.phase_ui + side - 0.02, result.phase_ui + side + 0.02, color=plot.COLOURS[2], alpha=0.3)
+            right.axvspan(
+                result.phase_ui + side - 0.02, result.phase_ui + side + 0.02, color=plot.COLOURS[5], alpha=0.55, linewidth=0
+            )
+        top = right.get_ylim()[1]
+        right.text(result.phase_ui, top, "histograms", fontsize=8, color="white", va="top", ha="center")
         text = f"TDECQ {result.tdecq_db:.2f} dB" if result.outcome == "ok" else result.outcome
         right.set_title(f"behind {len(result.taps)} taps: {text}")
         record: dict[str, Any] = waveform.record()
         left.set_title(
-            f"OMA {record['oma_dbm']:.2f} dBm, ER {record['extinction_db']:.2f} dB, R_LM {record['level_mismatch']:.3f}"
+            f"received: OMA {record['oma_dbm']:.2f} dBm, ER {record['extinction_db']:.2f} dB, R_LM {record['level_mismatch']:.3f}"
         )
         left.set_ylabel("optical power [mW]")
         return fig
 
 
-def _eye(ax: Any, waveform: Waveform, label: str) -> None:
-    """Density of power over one and a half unit intervals about the symbols' centres."""
-    m = waveform.samples_per_symbol
-    phases = np.arange(-3 * m // 4, 3 * m // 4 + 1)
-    low, high = float(waveform.power.min()), float(waveform.power.max())
-    edges = np.linspace(low - 0.05 * (high - low), high + 0.05 * (high - low), 201)
-    counts = np.array([np.histogram(np.roll(waveform.power, -p)[::m], edges)[0] for p in phases], float)
+def _eye(ax: Any, power: np.ndarray, of: Waveform) -> None:
+    """Density of ``power`` over one and a half unit intervals about the symbols' centres, brought to a fine grid."""
+    fine = resampled(power, of.symbols.size * _SHOWN).reshape(-1, _SHOWN)
+    phases = np.arange(-3 * _SHOWN // 4, 3 * _SHOWN // 4 + 1)
+    low, high = float(power.min()), float(power.max())
+    edges = np.linspace(low - 0.08 * (high - low), high + 0.08 * (high - low), 241)
+    counts = np.array([np.histogram(fine[:, p % _SHOWN], edges)[0] for p in phases], float)
     image = np.log10(np.maximum(counts, 0.3))
-    ax.pcolormesh(phases / m, (edges[1:] + edges[:-1]) / 2 / mW, image.T, cmap="magma", shading="nearest", rasterized=True)
+    ax.set_facecolor(_DARK)
+    ax.pcolormesh(phases / _SHOWN, (edges[1:] + edges[:-1]) / 2 / mW, image.T, cmap="magma", shading="nearest", rasterized=True)
     ax.set(xlabel="time after the symbol's centre [UI]")
     ax.grid(visible=False)
-    if label:
-        ax.text(0.02, 0.02, label, transform=ax.transAxes, color="white", fontsize=8)
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
