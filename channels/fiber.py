@@ -184,7 +184,7 @@ class MultimodeFiber(_Fiber):
         return modal * chromatic * np.exp(-2j * np.pi * f * self.lead(wavelength))
 
     def partition_rms(self, wavelength: float) -> float:
-        """Rms of the mode partition noise over the level, k/sqrt2 (1 - exp(-(pi B D L sigma)^2)) (K. Ogawa, JQE 18, 1982)."""
+        """Rms of the mode partition noise over the modulated power, k/sqrt2 (1 - exp(-(pi B D L sigma)^2)) (K. Ogawa, JQE 18, 1982)."""
         spread = np.pi * self.partition_rate * self.spread(wavelength)
         return float(self.partition / np.sqrt(2) * -np.expm1(-(spread**2)))
 

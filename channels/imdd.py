@@ -129,14 +129,16 @@ class ImddChannel(Stage):
     @property
     def detection(self) -> Detection:
         """The photodiode with all noise that enters there, the amplifier's included."""
-        path = self.path
-        rest = float(path.static(np.zeros(())))
-        rin = self.source.laser.rin
+        path, rule, partition, pedestal = self.path, self.predistortion, 0.0, 0.0
         if isinstance(self.fiber, MultimodeFiber):
             # variance over the band of the symbol rate, one value a symbol
-            partition = self.fiber.partition_rms(self.source.laser.wavelength)
-            rin += partition**2 / (self.fiber.partition_rate / 2)
-        return Detection(photodiode=self.photodiode, rest=rest, rin=rin, noise_density=self.tia.noise_density)
+            partition = self.fiber.partition_rms(self.source.laser.wavelength) ** 2 / (self.fiber.partition_rate / 2)
+            lowest = 0.0 if rule is None else float(rule.powers(np.array(-rule.full_scale), self.source))
+            pedestal = path.gain * max(lowest, 0.0)
+        return Detection(
+            photodiode=self.photodiode, rest=float(path.static(np.zeros(()))), rin=self.source.laser.rin, partition=partition,
+            pedestal=pedestal, noise_density=self.tia.noise_density,
+        )  # fmt: skip
 
     @property
     def stages(self) -> tuple[Channel, ...]:

@@ -181,12 +181,15 @@ def _power_fir(response: np.ndarray, grid: Grid, path: OpticalPath, owner: str) 
 class Detection(Stage):
     """Watts to amperes about the current at ``rest`` [W], with white noise that follows the instantaneous power.
 
-    S_i = 2 q (R P + I_d) + RIN (R P)^2 + ``noise_density`` [A^2/Hz], one-sided.
+    S_i = 2 q (R P + I_d) + RIN (R P)^2 + ``partition`` (R (P - ``pedestal``))^2 + ``noise_density`` [A^2/Hz], one-sided.
+    ``partition`` [1/Hz]: what modes of a laser share out at random; steady light of ``pedestal`` [W] has none of it.
     """
 
     photodiode: Photodiode
     rest: float
     rin: float = 0.0
+    partition: float = 0.0
+    pedestal: float = 0.0
     noise_density: float = 0.0
 
     def causes(self, power: np.ndarray) -> dict[str, np.ndarray]:
@@ -199,7 +202,13 @@ class Detection(Stage):
             found["shot"] = 2 * CHARGE * (current + self.photodiode.dark_current)
         if self.rin:
             found["RIN"] = self.rin * current**2
+        if self.partition:
+            found["mode partition"] = self.partition * (current - self.photodiode.responsivity * self.pedestal) ** 2
         return found
+
+    def attenuated(self, share: float) -> Detection:
+        """The same where ``share`` of the light arrives."""
+        return replace(self, rest=share * self.rest, pedestal=share * self.pedestal)
 
     def density(self, power: np.ndarray) -> np.ndarray:
         """Density of the noise [A^2/Hz] at ``power`` [W], same shape."""
@@ -224,7 +233,7 @@ class Detection(Stage):
 
     @property
     def _noisy(self) -> bool:
-        return self.photodiode.shot or self.rin > 0 or self.noise_density > 0
+        return self.photodiode.shot or self.rin > 0 or self.partition > 0 or self.noise_density > 0
 
     def start(self, grid: Grid, rng: np.random.Generator | None) -> Any:
         """State before the first sample; ``ValueError`` where it makes noise and got no ``rng``."""

@@ -22,6 +22,8 @@ DRIVER_BANDWIDTH, RECEIVER_BANDWIDTH = 0.55, 0.6
 """3 dB points over the symbol rate: 58 and 64 GHz at 106.25 GBd, the class of today's parts."""
 AVERAGE_DBM = 2.0
 EXTINCTION_DB = 5.0
+MULTIMODE_EXTINCTION_DB = 3.0
+"""SR4 asks for 2.5; at 3.5 a VCSEL of 30 GHz exceeds its largest TDECQ."""
 RIN_DB = -145.0
 CONNECTORS_DB = 2.75
 """Connectors of a 500 m link (TIA Fiber Optics Tech Consortium)."""
@@ -102,7 +104,7 @@ class OpticalLane:
         return ImddChannel(
             source=Vcsel(bias=9 * mA, coupling=0.22),
             driver=Amplifier(bandwidth=40 * GHz),
-            predistortion=Predistortion(full_scale=1.0, extinction_db=3.5),
+            predistortion=Predistortion(full_scale=1.0, extinction_db=MULTIMODE_EXTINCTION_DB),
             fiber=MultimodeFiber(length=length, modal_bandwidth=modal_bandwidth, **width),
             loss_db=MULTIMODE_CONNECTORS_DB,
             photodiode=Photodiode(responsivity=0.5),

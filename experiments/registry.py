@@ -246,7 +246,7 @@ STUDIES = (
     ),
     Study(
         name="tdecq", question=tdecq.QUESTION, run=report_cases.tdecq, sentence=_tdecq,
-        command="serdes tdecq out/report/tdecq/capture.csv --samples-per-ui 16 --baud 53.125 --interface 400G-DR4",
+        command="serdes tdecq out/report/tdecq/capture.csv --samples-per-ui 16 --symbol-rate 53.125e9 --interface 400G-DR4",
         method=f"The reference equaliser's taps and phase that need the least noise margin, by histograms left and right of the "
         f"centre: {_FILES}, PRBS13Q behind a 28 GHz Bessel-Thomson filter.",
         references=("IEEE 802.3-2022 121.8.5 (TDECQ)",),

@@ -63,8 +63,7 @@ class Pass:
         """
         a = 10 ** (-decibels / 10)
         detected = tuple(
-            replace(d, power=a * d.power, after=d.after / a, detection=replace(d.detection, rest=a * d.detection.rest))
-            for d in self.detected
+            replace(d, power=a * d.power, after=d.after / a, detection=d.detection.attenuated(a)) for d in self.detected
         )
         return replace(self, detected=detected)
 

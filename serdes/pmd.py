@@ -88,17 +88,26 @@ class Pmd:
         dispersed = 0.0 if tecq_db is None else tdecq_db - tecq_db
         return self.least_oma_dbm(tdecq_db) - self.insertion_loss_db - self.allocation_db - dispersed
 
-    def worst_dispersion(self, length: float | None = None) -> tuple[float, float]:
-        """Most negative and most positive dispersion D L [s/m] over wavelengths and fibres; 1e-3 s/m is 1 ps/nm."""
+    def worst_fibers(self, length: float | None = None) -> tuple[tuple[SingleModeFiber, float], ...]:
+        """(fibre, wavelength [m]) of the most negative and of the most positive dispersion that the interface must bear.
+
+        Fibre of ``length`` [m], None for the longest. ``ValueError`` for multimode fibre.
+        """
         if self.fiber == "multimode":
             raise check.fail(self, "fiber", "single-mode", self.fiber)
+        total = self.length if length is None else length
         corners = [
-            SingleModeFiber(length=1.0, zero_dispersion=zero, slope=SLOPE).dispersion_at(wavelength)
+            (SingleModeFiber(length=total, zero_dispersion=zero, slope=SLOPE), wavelength)
             for zero in ZERO_DISPERSION
             for wavelength in self.wavelengths
         ]
-        total = self.length if length is None else length
-        return min(corners) * total, max(corners) * total
+        corners.sort(key=lambda corner: corner[0].dispersion_at(corner[1]))
+        return corners[0], corners[-1]
+
+    def worst_dispersion(self, length: float | None = None) -> tuple[float, float]:
+        """Most negative and most positive dispersion D L [s/m] over wavelengths and fibres; 1e-3 s/m is 1 ps/nm."""
+        low, high = (fiber.dispersion_at(wavelength) * fiber.length for fiber, wavelength in self.worst_fibers(length))
+        return low, high
 
     def budget(self, fiber: SingleModeFiber | MultimodeFiber, connectors_db: float = 0.0) -> tuple[str, str]:
         """("ok", "") or ("over budget", reason) for a fibre at the worse of the end wavelengths."""

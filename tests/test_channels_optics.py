@@ -338,6 +338,22 @@ def test_memory_too_short_for_the_spread_is_an_error():
         channel.start(short, None)
 
 
+def test_modes_share_out_what_is_modulated():
+    """Steady light has no mode partition noise; twice the swing has four times the noise."""
+    detection = Detection(photodiode=Photodiode(shot=False), rest=1e-3, partition=1e-14, pedestal=0.5e-3)
+    none, once, twice = (float(detection.causes(np.array(p))["mode partition"]) for p in (0.5e-3, 1e-3, 1.5e-3))
+    assert none == 0
+    assert twice == pytest.approx(4 * once) == pytest.approx(1e-14 * (0.8 * 1e-3) ** 2)
+    half = detection.attenuated(0.5)
+    assert float(half.density(np.array(0.5e-3))) == pytest.approx(once / 4)
+    fiber = MultimodeFiber(length=100.0, partition=0.3)
+    bare = ImddChannel(source=Vcsel(), fiber=fiber)
+    shaped = replace(bare, predistortion=Predistortion(full_scale=1.0, extinction_db=3.0))
+    assert bare.detection.pedestal == 0
+    assert shaped.detection.pedestal == pytest.approx(float(shaped.received_power(np.array(-1.0))))
+    assert shaped.detection.partition * fiber.partition_rate / 2 == pytest.approx(fiber.partition_rms(850 * nm) ** 2)
+
+
 def test_detection_is_about_its_rest():
     detection = Detection(photodiode=Photodiode(responsivity=0.5), rest=1e-3)
     assert detection.static(np.array([1e-3, 3e-3])) == pytest.approx([0, 1e-3])

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from channels.host import HostLoss
 from dsp.equalizer import Mmse
 from dsp.fec import KP4
-from experiments import optical_reach
+from experiments import interfaces, optical_reach
 from experiments.commands.optics import commands
 from experiments.optical_lanes import OpticalLane
 from experiments.studies import crossover, optics
@@ -18,6 +18,7 @@ from experiments.studies import reach as reach_study
 from experiments.studies import tdecq as tdecq_study
 from serdes.link import Receiver, RetimedLink, Transmitter
 from serdes.modules import ARCHITECTURES, Architecture, Figure, Lane, drive_peak, optical_link, run_path, transmit_taps
+from serdes.pmd import CODES, pmd
 from serdes.semi_analytic import SemiAnalytic
 from serdes.sensitivity import outer_drive
 
@@ -175,8 +176,7 @@ def test_points_of_the_study():
 def test_the_inner_code_nets_a_decibel():
     """Published -8.87 dBm at 106.25 GBd and -10.01 at 113.4375: 1.14 dB net of the faster symbols."""
     alone, inner = (
-        optics.solve(optics.Task(sweep="codes", rate="224G", architecture=code, bandwidths=(55.0, 60.0)))
-        for code in optics.CODES
+        optics.solve(optics.Task(sweep="codes", rate="224G", architecture=code, bandwidths=(55.0, 60.0))) for code in CODES
     )
     assert inner["symbol_rate_gbd"] == pytest.approx(113.4375)
     assert alone["oma_dbm"] == pytest.approx(-8.87, abs=0.3)
@@ -232,7 +232,7 @@ def test_rows_of_light_in_the_reach_study():
     assert linear.solve()["reach_m"] == 0
     cable = next(r for r in rows if (r.rate, r.architecture) == ("112G", "AOC")).solve()
     assert cable["fibre"] == "OM4"
-    assert 50 < cable["reach_m"] < 100
+    assert 90 < cable["reach_m"] < 130
     assert cable["binding_cause"] == "dispersion"
     assert cable["energy_source"]
 
@@ -246,6 +246,30 @@ def test_reach_joins_light_to_copper(monkeypatch):
     assert [r["module"] for r in light] == ["DSP module"]
     assert light[0]["reach_m"] > 100 * max(r["reach_m"] for r in answer.tables["reach"])
     assert any("optical power" in note for note in answer.notes)
+
+
+def test_interfaces_close_with_their_weakest_transmitter():
+    """What the columns of the standard promise, by simulation; the received power is that of the budget's identity."""
+    row = interfaces.row("400G-DR4")
+    assert row["received_dbm"] == pytest.approx(row["stressed_dbm"]) == -1.9
+    assert row["oma_dbm"] == -0.8
+    assert (row["outcome"], row["reason"]) == ("ok", "")
+    assert 3 < row["margin_db"] < 7
+    multimode = interfaces.row("400G-SR4")
+    assert multimode["outcome"] == "ok"
+    assert 3 < multimode["tdecq_db"] < 4.4
+    assert 0 < multimode["margin_db"] < 3
+
+
+def test_a_transmitter_over_the_limit_is_named():
+    strict = replace(pmd("400G-DR4"), tdecq_max_db=0.5)
+    (dispersion, channel), _ = interfaces.channels_of(strict)
+    assert dispersion == pytest.approx(-0.92e-3, abs=1e-5)
+    found = interfaces._corner(strict, dispersion, channel)
+    assert found["outcome"] == "over the limit"
+    assert "0.5 allowed" in found["reason"]
+    bright = interfaces._corner(replace(strict, tdecq_max_db=3.4, oma_floor_dbm=12.0, oma_max_dbm=13.0), dispersion, channel)
+    assert bright["outcome"] == "overload"
 
 
 def capture(folder):

@@ -81,6 +81,11 @@ def optics(
         show(answer.tables["file"], columns, f"With the channel of {host.name} at both hosts")
     stages = {"stage": "receiver", "tx_ghz": "Tx GHz", "rx_ghz": "Rx GHz", "oma_dbm": "OMA dBm", "outcome": "outcome"}
     show(answer.tables["stages"], stages, "OMA needed for 2.4e-4 at 106.25 GBd")
+    presets = {
+        "interface": "interface", "received_dbm": "received dBm", "stressed_dbm": "stressed dBm", "dispersion_ps_nm": "ps/nm",
+        "tdecq_db": "TDECQ dB", "oma_dbm": "OMA dBm", "margin_db": "margin dB", "outcome": "outcome",
+    }  # fmt: skip
+    show(answer.tables["interfaces"], presets, "Interfaces: what a receiver must bear, and the weakest transmitter simulated")
     finish(answer, out)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -22,14 +22,14 @@ from dsp import check
 from dsp.equalizer import FixedTaps, Mmse
 from dsp.inner_ratio import OVERHEAD
 from dsp.units import GBd, GHz, db, dbm, km, mW, nm
-from experiments import optics_figures
+from experiments import interfaces, optics_figures
 from experiments.optical_lanes import NOISE, OpticalLane
 from experiments.optical_reach import MARGIN_DB
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
+from serdes import pmd
 from serdes.link import Link, Receiver, Transmitter
 from serdes.modules import ARCHITECTURES, PathResult, run_path
-from serdes.pmd import CODES
 from serdes.semi_analytic import SemiAnalytic
 from serdes.sensitivity import sensitivity
 from serdes.sequence_gain import sequence_gain
@@ -158,7 +158,7 @@ def _code_row(task: Task) -> dict[str, Any]:
     """What light a code asks for, at the symbol rate that it makes."""
     equalizer, per_symbol = STAGES[SEQUENCE]
     rate = FASTEST * (OVERHEAD if "Hamming" in task.architecture else 1.0)
-    limit = CODES[task.architecture]
+    limit = pmd.CODES[task.architecture]
     found = sensitivity(bare_link(task.bandwidths, equalizer, rate), limit, SemiAnalytic(taps_per_symbol=per_symbol))
     return {
         "code": task.architecture, "symbol_rate_gbd": rate / GBd, "error_ratio": limit, "tx_ghz": task.bandwidths[0],
@@ -166,7 +166,12 @@ def _code_row(task: Task) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_BARE = {"stages": _stage_row, "sequence": _sequence_row, "codes": _code_row}
+_BARE: dict[str, Callable[[Task], dict[str, Any]]] = {
+    "stages": _stage_row,
+    "sequence": _sequence_row,
+    "codes": _code_row,
+    "interfaces": lambda task: interfaces.row(task.architecture),
+}
 _SWEEPS = ("host", "penalty", "fibre", "bandwidth", *_BARE)
 
 
@@ -196,7 +201,8 @@ def tasks(rates: Sequence[str], file: str = "", thin: int = 1) -> list[Task]:
         points += [Task(sweep="file", rate=rate, architecture=name, file=file) for rate, name, _ in others]
     fast = partial(Task, rate="224G")
     points += [fast(sweep="stages", architecture=stage, bandwidths=b) for b in STAGE_BANDWIDTHS[::thin] for stage in STAGES]
-    points += [fast(sweep="codes", architecture=code, bandwidths=CODE_BANDWIDTHS) for code in CODES]
+    points += [fast(sweep="codes", architecture=code, bandwidths=CODE_BANDWIDTHS) for code in pmd.CODES]
+    points += [fast(sweep="interfaces", architecture=name) for name in pmd.names()[::thin]]
     return [fast(sweep="sequence", architecture="MLSD", bandwidths=b) for b in STAGE_BANDWIDTHS[::thin]] + points
 
 
@@ -259,6 +265,11 @@ def _notes(tables: dict[str, list[dict[str, Any]]]) -> list[str]:
         f"Sequence detection at {r['tx_ghz']:g}/{r['rx_ghz']:g} GHz, 106.25 GBd: gains {r['gain_db']:.2f} dB (1 + {r['memory']:.2f} D)."
         for r in tables["sequence"]
     ]
+    short = [f"{r['interface']} ({r['reason']})" for r in tables["interfaces"] if r["outcome"] != "ok"]
+    notes.append(
+        "Interfaces of the standards with the weakest transmitter, all of the loss and the worst dispersion: "
+        + (f"{', '.join(short)} fail." if short else "a receiver of 18 pA/rtHz closes all of them.")
+    )
     alone, inner = tables["codes"]
     notes.append(
         f"The inner code takes {alone['oma_dbm'] - inner['oma_dbm']:.2f} dB less light at {inner['symbol_rate_gbd']:g} GBd than KP4 "
