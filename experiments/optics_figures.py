@@ -118,8 +118,8 @@ def _panels(
         second.text(0.99, 1.5 * _LIMIT, "limit", transform=second.get_yaxis_transform(), fontsize=8, color="0.3", ha="right")
         axes[1, -1].text(
             0.99,
-            0.012,
-            "at the lower edge: 1e-12 or less",
+            0.05,
+            "lowest points: 1e-12 or less",
             transform=axes[1, -1].transAxes,
             fontsize=8,
             color="0.3",
