@@ -202,7 +202,7 @@ def tasks(rates: Sequence[str], file: str = "", thin: int = 1) -> list[Task]:
     fast = partial(Task, rate="224G")
     points += [fast(sweep="stages", architecture=stage, bandwidths=b) for b in STAGE_BANDWIDTHS[::thin] for stage in STAGES]
     points += [fast(sweep="codes", architecture=code, bandwidths=CODE_BANDWIDTHS) for code in pmd.CODES]
-    points += [fast(sweep="interfaces", architecture=name) for name in pmd.names()[::thin]]
+    points += [fast(sweep="interfaces", architecture=name) for name in pmd.names()]
     return [fast(sweep="sequence", architecture="MLSD", bandwidths=b) for b in STAGE_BANDWIDTHS[::thin]] + points
 
 
