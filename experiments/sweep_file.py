@@ -29,6 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments import axis_units
 from experiments.axes import Axis, Choice, Normal, Uniform, Values, draws, linspace, listed, logspace, zipped
 from experiments.coherent_point import CoherentPoint
 from experiments.link_point import ENGINES, LinkPoint, setup_arguments
@@ -61,6 +62,7 @@ class SweepFile:
     question: str
     point: LinkPoint | CoherentPoint
     axes: Mapping[str, Axis | Values]
+    units: Mapping[str, str]
     seed: int
     plots: tuple[Plot, ...]
 
@@ -111,13 +113,16 @@ def _sweep(table: Mapping[str, Any], stem: str) -> SweepFile:
         raise ValueError("axes: needs a table with one axis or more")
     point = _point(table, tuple(outputs))
     axes = {name: _axis(name, a) for name, a in given.items()}
+    units = axis_units.of_axes(axes)
     first: dict[str, Any] = {}
     for name, axis in axes.items():
         first |= axis.at(0) if isinstance(axis, Axis) else {name: axis.values[0]}
     point.link(first)  # a path that does not exist is an error of the file, not of every point
     plots = tuple(_plot(name, p, outputs, tuple(first), tuple(axes)) for name, p in table.get("plots", {}).items())
     name = table.get("name", stem)
-    return SweepFile(name=str(name), question=str(table.get("question", name)), point=point, axes=axes, seed=seed, plots=plots)
+    return SweepFile(
+        name=str(name), question=str(table.get("question", name)), point=point, axes=axes, units=units, seed=seed, plots=plots
+    )
 
 
 def _known(where: str, table: Mapping[str, Any], keys: Sequence[str]) -> None:

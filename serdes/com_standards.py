@@ -1,6 +1,6 @@
 """The parameter sets in ``standards/*.toml``, and those of users: TOML with the standard's names, unit and clause beside.
 
-A value is ``[number, "unit", "clause"]``; without a unit it is SI. Numbers may be lists, or ranges "start:step:stop". ``base``
+A value is ``[number, "unit", "clause"]``; without a unit it is SI, and a unit of another dimension is refused. Numbers may be lists, or ranges "start:step:stop". ``base``
 names a set whose values hold where the file says nothing.
 """
 
@@ -15,16 +15,36 @@ from typing import Any
 from dsp.units import GBd, GHz, V, fF, m, mm, mV, ns, ohm, pF, pH, ps
 from serdes import toml_text
 from serdes.com_parts import Case, End, Line
-from serdes.com_sheet import Sheet
+from serdes.com_sheet import LISTS, NUMBERS, PAIRS, Sheet
 
 NAMES = (
     "802.3ck-kr", "802.3ck-cr", "802.3ck-c2c", "802.3ck-c2m", "802.3dj-kr", "802.3dj-cr", "802.3dj-c2c", "802.3dj-c2m",
 )  # fmt: skip
-UNITS: dict[str, float] = {
-    "": 1.0, "GBd": GBd, "GHz": GHz, "MHz": 1e6, "Hz": 1.0, "V": V, "mV": mV, "ns": ns, "ps": ps, "m": m, "mm": mm, "ohm": ohm,
-    "fF": fF, "pF": pF, "pH": pH, "nH": 1e-9, "dB": 1.0, "UI": 1.0, "f_b": 1.0, "V^2/GHz": 1e-9, "1/mm": 1 / mm,
-    "ns^0.5/mm": ns**0.5 / mm, "ns/mm": ns / mm, "dB/ns": 1 / ns,
+_SCALES: dict[str, dict[str, float]] = {
+    "": {"": 1.0}, "Bd": {"Bd": 1.0, "GBd": GBd}, "Hz": {"GHz": GHz, "MHz": 1e6, "Hz": 1.0}, "V": {"V": V, "mV": mV},
+    "s": {"s": 1.0, "ns": ns, "ps": ps}, "m": {"m": m, "mm": mm}, "ohm": {"ohm": ohm}, "F": {"F": 1.0, "fF": fF, "pF": pF},
+    "H": {"H": 1.0, "pH": pH, "nH": 1e-9}, "dB": {"dB": 1.0}, "UI": {"UI": 1.0}, "f_b": {"f_b": 1.0},
+    "V^2/Hz": {"V^2/Hz": 1.0, "V^2/GHz": 1e-9}, "1/m": {"1/m": 1.0, "1/mm": 1 / mm},
+    "s^0.5/m": {"s^0.5/m": 1.0, "ns^0.5/mm": ns**0.5 / mm}, "s/m": {"s/m": 1.0, "ns/mm": ns / mm}, "dB/s": {"dB/s": 1.0, "dB/ns": 1 / ns},
 }  # fmt: skip
+UNITS = {unit: factor for units in _SCALES.values() for unit, factor in units.items()}
+_SI_OF = (
+    {key: rule[0] for key, rule in (NUMBERS | PAIRS).items()}
+    | dict.fromkeys((*LISTS, "G_Qual", "G2_Qual"), "dB")
+    | {
+        "C_d": "F",
+        "C_0": "F",
+        "C_1": "F",
+        "L_s": "H",
+        "Z_c": "ohm",
+        "gamma0": "1/m",
+        "a1": "s^0.5/m",
+        "a2": "s/m",
+        "tau": "s/m",
+    }
+    | {"z_p": "m", "z_bp": "m"}
+)
+"""SI unit of each entry that has one; the rest are plain numbers."""
 _TAPS = {f"c({n})": n for n in (-4, -3, -2, -1, 1, 2, 3)}
 _FIELDS = {field.name for field in fields(Sheet)} - {"packages", "board", "cases", "c_pre", "c_post", "name", "c_0"}
 KEYS = (*sorted(_FIELDS), "c(0)", *_TAPS)
@@ -84,6 +104,10 @@ def _number(value: Any, key: str) -> Any:
         if value[1] not in UNITS:
             near = difflib.get_close_matches(value[1], UNITS, 1, 0.4)
             raise ValueError(f"{key}: unknown unit {value[1]!r}" + (f", did you mean {near[0]!r}?" if near else ""))
+        fitting = _SCALES[_SI_OF.get(key, "")]
+        if value[1] and value[1] not in fitting:
+            rule = f"one of {', '.join(fitting)}" if _SI_OF.get(key) else "left out: the value is a plain number"
+            raise ValueError(f"{key}: unit must be {rule}, got {value[1]!r}")
         unit = UNITS[value[1]]
         value = value[0]
 
@@ -148,13 +172,13 @@ def _sheet(table: dict[str, Any], name: str) -> Sheet:
     values: dict[str, Any] = {key: table[key] for key in ("title", "source") if key in table}
     before: dict[int, tuple[float, ...]] = {}
     for key, raw in table.get("values", {}).items():
+        if key not in KEYS:
+            raise _refuse(key, KEYS, name)
         value = _number(raw, key)
         if key in _TAPS:
             before[_TAPS[key]] = value if isinstance(value, tuple) else (float(value),)
         elif key == "c(0)":
             values["c_0"] = float(value)
-        elif key not in _FIELDS:
-            raise _refuse(key, KEYS, name)
         elif key in _LISTS:
             values[key] = tuple(float(x) for x in value) if isinstance(value, tuple) else (float(value),)
         else:

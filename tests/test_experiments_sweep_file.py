@@ -1,8 +1,10 @@
+import tomllib
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from experiments import registry, sweep_file
+from experiments import axis_units, registry, sweep_file
 from experiments.commands.sweep import commands
 from experiments.executors import Here
 from experiments.link_point import LinkPoint
@@ -90,6 +92,30 @@ def test_an_axis_in_a_file_may_be_a_zip_or_draws(study):
     ))  # fmt: skip
     wanted = sweep_file.read(study(text.replace('x = "setup.length"', 'x = "corner"')))
     assert list(wanted.axes) == ["rx.noise_density", "corner", "part"]
+
+
+@pytest.mark.parametrize(
+    ("axis", "words"),
+    [
+        ('"setup.length" = {values = [0.5, 1.0], unit = "km"}', r"axes.setup.length: .* in m: 'km' is not that unit"),
+        ('"setup.length" = {linspace = [0.5, 1.0, 3], unit = "GHz"}', "in m: 'GHz'"),
+        ('"tx.snr_db" = {values = [30, 33], unit = "V"}', "in dB: 'V'"),
+        ('part = {draws = 3, "tx.amplitude" = {normal = [400, 10], unit = "mV"}}', r"axes.part.tx.amplitude: .* in V: 'mV'"),
+        ('both = {zip = {"rx.noise_density" = {values = [8, 9], unit = "V^2/GHz"}}}', "in V.2/Hz: 'V.2/GHz'"),
+        ('"rx.ctle.stages" = {values = [1, 2], unit = "um"}', "in SI: 'um'"),
+    ],
+)
+def test_a_unit_that_the_values_are_not_in_is_refused(axis, words):
+    axes = {name: sweep_file._axis(name, given) for name, given in tomllib.loads(axis).items()}
+    with pytest.raises(ValueError, match=words):
+        axis_units.of_axes(axes)
+
+
+def test_the_file_of_an_axis_in_kilometres_is_named_and_a_known_unit_needs_no_words(study):
+    with pytest.raises(ValueError, match=r"study.toml: axes.setup.length: .*'km'"):
+        sweep_file.read(study(STUDY.replace('unit = "m"', 'unit = "km"')))
+    wanted = sweep_file.read(study(STUDY.replace('{values = [0.5, 1.0], unit = "m"}', "[0.5, 1.0]")))
+    assert wanted.units == {"rx.noise_density": "V^2/Hz", "setup.length": "m"}
 
 
 def test_what_is_not_on_the_plot_is_a_band():

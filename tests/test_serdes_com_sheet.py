@@ -117,6 +117,29 @@ def test_unknown_keys_are_refused_with_a_suggestion():
         from_toml("[values]\nT_r = 1e-12", "mine")
 
 
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ('SNR_TX = [31.0, "mV"]', "SNR_TX: unit must be one of dB, got 'mV'"),
+        ('eta_0 = [1e-8, "V"]', "eta_0: unit must be one of V.2/Hz, V.2/GHz, got 'V'"),
+        ('f_z = [20, "ns"]', "f_z: unit must be one of GHz, MHz, Hz, got 'ns'"),
+        ('f_r = [40, "GHz"]', "f_r: unit must be one of f_b"),
+        ('C_p = [[0.1, 0.1], "pH"]', "C_p: unit must be one of F, fF, pF"),
+        ('DER_0 = [1e-4, "dB"]', "DER_0: unit must be left out"),
+        ('N_b = [4, "UI"]', "N_b: unit must be left out"),
+        ('"c(1)" = ["-0.2:0.1:0", "V"]', r"c\(1\): unit must be left out"),
+        ('g_DC = [-6, "V"]', "g_DC: unit must be one of dB"),
+        ('[[package]]\nname = "A"\nZ_c = [92, "ohm"]\na1 = [1e-3, "ns/mm"]', "a1: unit must be one of s.0.5/m"),
+        ('[[package]]\nname = "A"\nZ_c = [92, "mm"]', "Z_c: unit must be one of ohm"),
+    ],
+)
+def test_a_unit_of_another_dimension_is_refused(entry, words, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(f'base = "802.3ck-kr"\n[values]\n{entry}\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=rf"mine\.toml: {words}"):
+        load(path)
+
+
 def test_a_set_that_is_no_text_names_its_file(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_bytes(b"# \xff\n")

@@ -54,7 +54,7 @@ def sweep(
     try:
         with _bar(wanted.name) as report:
             found = run(
-                wanted.point, wanted.axes, executor, store or out / "sweep.db", seed=wanted.seed, units=coherent_point.UNITS | link_point.UNITS,
+                wanted.point, wanted.axes, executor, store or out / "sweep.db", seed=wanted.seed, units=coherent_point.UNITS | link_point.UNITS | dict(wanted.units),
                 description=wanted.description, changed=changed, retry=retry, progress=report,
             )  # fmt: skip
     finally:
