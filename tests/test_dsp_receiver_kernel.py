@@ -135,6 +135,16 @@ def test_plain_python_gives_the_same_decisions(loop, noisy):
     assert np.max(np.abs(fast[2] - plain[2])) < 1e-9
 
 
+def test_taps_are_confined():
+    from dsp import kernels
+
+    for run in (kernels.confine, kernels.confine.py_func):
+        taps = np.array([0.5, -2.0, 1.0, -0.1])
+        assert run(taps, 2, 0.3) == pytest.approx(3.6)
+        assert taps.tolist() == [0.3, -0.3, 1.0, -0.1]
+        assert run(taps, 2, 1e300) == pytest.approx(1.7)
+
+
 def test_state_is_not_changed(noisy):
     _, wave, jitter = noisy
     state = run(everything(), wave[:500], 16, jitter=jitter[:500])[3]

@@ -58,11 +58,13 @@ from dsp.kernels.patterns import (
 )
 from dsp.kernels.receiver import (
     receive,
-    sample_at,
 )
 from dsp.kernels.sequences import (
     viterbi,
     viterbi_pam4,
+)
+from dsp.kernels.taps import (
+    confine,
 )
 from dsp.kernels.waveforms import (
     baseline,
@@ -73,6 +75,7 @@ from dsp.kernels.waveforms import (
     jitter_walk,
     look_up,
     mix,
+    sample_at,
     splitmix,
     weave,
 )
@@ -86,6 +89,7 @@ __all__ = [
     "bounded_taps",
     "butterfly",
     "chase",
+    "confine",
     "count_eye",
     "cumulant_function",
     "edge_areas",

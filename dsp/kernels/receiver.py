@@ -7,21 +7,8 @@ import math
 import numpy as np
 from numba import njit
 
-
-@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
-def sample_at(wave: np.ndarray, at: int, beyond: float, table: np.ndarray, tilt: np.ndarray) -> float:
-    """`interpolate` at one instant, with all of its eight samples inside ``wave``."""
-    whole = math.floor(beyond)
-    u = (beyond - whole) * tilt.shape[0]
-    row = min(int(u), tilt.shape[0] - 1)
-    v = u - row
-    near = wave[at + whole - 3 : at + whole + 5]
-    c = table[row]
-    d = tilt[row]
-    x = 0.0
-    for t in range(8):
-        x += (c[t] + v * d[t]) * near[t]
-    return x
+from dsp.kernels.taps import confine
+from dsp.kernels.waveforms import sample_at
 
 
 @njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
@@ -313,29 +300,15 @@ def receive(
                     window = xs[h + k - n_ffe + 1 : h + k + 1]
                     for t in range(n_ffe):
                         rev[t] += move * window[t]
-                size = 0.0
-                for t in range(n_ffe):
-                    size += abs(rev[t])
-                if limits[2] < 1e300:
-                    main = n_ffe - 1 - n_pre
-                    most = limits[2] * abs(rev[main])
-                    for t in range(n_ffe):
-                        if t != main:
-                            rev[t] = min(max(rev[t], -most), most)
+                size = confine(rev, n_ffe - 1 - n_pre, limits[2])
             else:
-                size = 0.0
                 for t in range(n_ffe):
                     window = xs[h - t : h - t + span]
                     slope = 0.0
                     for k in range(span):
                         slope += miss[k] * window[k]
                     ffe[t] += mu_ffe * slope
-                    size += abs(ffe[t])
-                if limits[2] < 1e300:
-                    most = limits[2] * abs(ffe[n_pre])
-                    for t in range(n_ffe):
-                        if t != n_pre:
-                            ffe[t] = min(max(ffe[t], -most), most)
+                size = confine(ffe, n_pre, limits[2])
             if mu_dfe != 0.0:
                 for t in range(n_dfe):
                     slope = 0.0
@@ -365,15 +338,6 @@ def receive(
     line[:] = xs[h - n_line : h]
     between[:] = middles[h - n_line : h]
     past[:] = decided[g - n_past : g]
-    counts[0] = i
-    counts[1] = taken
-    counts[2] = r
-    counts[3] = stage
-    counts[4] = lost
-    values[0] = fraction
-    values[1] = drift
-    values[2] = phase
-    values[3] = rate
-    values[4] = power
-    values[5] = acquiring
+    counts[0], counts[1], counts[2], counts[3], counts[4] = i, taken, r, stage, lost
+    values[0], values[1], values[2], values[3], values[4], values[5] = fraction, drift, phase, rate, power, acquiring
     return n_samples, n_decided

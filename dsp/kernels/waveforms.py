@@ -8,6 +8,22 @@ import numpy as np
 from numba import njit
 
 
+@njit(nogil=True, cache=True, fastmath=True, error_model="numpy")
+def sample_at(wave: np.ndarray, at: int, beyond: float, table: np.ndarray, tilt: np.ndarray) -> float:
+    """`interpolate` at one instant, with all of its eight samples inside ``wave``."""
+    whole = math.floor(beyond)
+    u = (beyond - whole) * tilt.shape[0]
+    row = min(int(u), tilt.shape[0] - 1)
+    v = u - row
+    near = wave[at + whole - 3 : at + whole + 5]
+    c = table[row]
+    d = tilt[row]
+    x = 0.0
+    for t in range(8):
+        x += (c[t] + v * d[t]) * near[t]
+    return x
+
+
 @njit(nogil=True, cache=True, fastmath=True)
 def interpolate(wave: np.ndarray, at: np.ndarray, beyond: np.ndarray, table: np.ndarray, tilt: np.ndarray) -> np.ndarray:
     """``wave`` at ``at`` (int64) + ``beyond`` (any sign) samples: 8 taps, linear between neighbouring rows of ``table``.
