@@ -17,7 +17,7 @@ from dsp.constellation import Constellation, qam
 from dsp.converter import Converter
 from dsp.tone import ToneTiming
 from dsp.training import Training
-from dsp.units import db_power, from_db_power, mW
+from dsp.units import GHz, db_power, from_db_power, mW
 from serdes.coherent_metrics import rail, required_snr_db
 from serdes.link import vary
 from serdes.result import LinkResult, Lock
@@ -214,12 +214,24 @@ class CoherentResult(LinkResult):
 
 
 def verdict(link: CoherentLink, ber: float) -> tuple[str, str]:
-    """Outcome and reason of a link that works so far, by its code's threshold."""
+    """Outcome and reason of a link that works so far, by its receiver's band and its code's threshold."""
+    if aliased := beyond_band(link):
+        return aliased
     if link.fec is None or ber <= link.fec.threshold:
         return "ok", ""
     return starved(link) or (
         "errors beyond the code", f"bit error ratio {ber:.3g} is above the {link.fec.threshold:g} of {link.fec.name}"
     )  # fmt: skip
+
+
+def beyond_band(link: CoherentLink) -> tuple[str, str] | None:
+    """Outcome and reason where shaping and offset reach beyond what two samples a symbol tell apart, else None."""
+    reaches = (1 + link.tx.roll_off) / 2 * link.symbol_rate + abs(link.rx.offset)
+    if reaches <= link.symbol_rate:
+        return None
+    return "band", (
+        f"the signal reaches {reaches / GHz:.1f} GHz from the oscillator, two samples a symbol take {link.symbol_rate / GHz:.1f} GHz"
+    )
 
 
 def starved(link: CoherentLink) -> tuple[str, str] | None:

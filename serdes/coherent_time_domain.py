@@ -15,7 +15,7 @@ from dsp.dispersion import root_raised_cosine
 from dsp.grid import Grid
 from dsp.tone import resampled
 from dsp.units import db_power, from_db_power
-from serdes.coherent import CREST, CoherentLink, CoherentResult, starved, verdict
+from serdes.coherent import CREST, CoherentLink, CoherentResult, beyond_band, starved, verdict
 from serdes.coherent_metrics import mutual_information, nearest, rail
 from serdes.coherent_receiver import Failure, Received, receive
 from serdes.metrics import ErrorCount
@@ -44,6 +44,8 @@ class CoherentTimeDomain:
 
     def run(self, link: CoherentLink, rng: np.random.Generator) -> CoherentResult:
         """One record through the whole chain. A stage that fails is the result's outcome."""
+        if aliased := beyond_band(link):
+            return CoherentResult(link=link, engine=self, outcome=aliased[0], reason=aliased[1])
         pilots = link.rx.pilots.draw(self.n_symbols, rng)
         indices = rng.integers(0, link.tx.constellation.n, (2, self.n_symbols))
         points = link.tx.constellation.array / np.sqrt(link.tx.constellation.mean_square)
@@ -91,11 +93,13 @@ class CoherentTimeDomain:
     def _count(self, link: CoherentLink, got: Received, sent: np.ndarray, indices: np.ndarray) -> CoherentResult:
         constellation, payload = link.tx.constellation, link.rx.payload(sent.shape[-1])
         one, n = rail(constellation), sent.shape[-1]
+        # A slow clock runs over the end of the record, a fast one does not reach it.
+        edge = EDGE + math.ceil(1e-6 * abs(link.rx.clock_ppm) * n)
         scale = np.sqrt(constellation.mean_square)
         errors, trials, wrong, decisions, snrs, information = 0, 0, 0, 0, [0.0, 0.0], [0.0, 0.0]
         labelled = changes.differential(constellation) if link.differential else constellation
         for symbols, turns, source, delay in zip(got.symbols, got.turns, got.sources, got.delays, strict=True):
-            k = np.arange(max(0, -delay) + EDGE, min(n, n - delay) - EDGE)
+            k = np.arange(max(0, -delay) + edge, min(n, n - delay) - edge)
             k = k[payload[k]]
             values, true = symbols[k + delay], sent[source, k]
             gain = np.vdot(true, values) / np.vdot(true, true)

@@ -85,8 +85,11 @@ def test_windowed_sets_and_failures_are_told():
 
 def test_validation_asks_for_its_data(tmp_path, monkeypatch):
     monkeypatch.delenv(validate_com.ENVIRONMENT, raising=False)
-    with pytest.raises(ValueError, match=r"no com_reference\.json"):
+    with pytest.raises(ValueError, match=r"no com_reference\.json in .*--data.*reference-data\.md"):
         validate_com.folder(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=f"{validate_com.ENVIRONMENT} is not set: .*--data"):
+        validate_com.folder()
 
 
 def test_validation_table(channels_dir):

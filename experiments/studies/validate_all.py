@@ -59,7 +59,7 @@ def _notes(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     parts += [f"{count[ABSENT]} whose reference data are not on this machine"] * (count[ABSENT] > 0)
     yield f"{len(rows)} comparisons: {', '.join(parts)}"
     if count[ABSENT]:
-        yield f"to see those too, set {ENVIRONMENT} to the folder with the reference data"
+        yield f"to see those too, set {ENVIRONMENT} to the folder with the reference data (docs/howto/reference-data.md says whose)"
 
 
 HEAD = """# Validation

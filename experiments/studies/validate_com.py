@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dsp.units import mV
+from experiments.comparison import ENVIRONMENT
 from experiments.study import Answer, Progress, silent
 from serdes import com_standards
 from serdes.com import CaseResult, com_case
@@ -18,7 +19,6 @@ from serdes.com_keywords import from_keywords
 from serdes.com_sheet import Sheet
 
 QUESTION = "Does our COM agree with the task force's script?"
-ENVIRONMENT = "SERDES_REACH_REFERENCE_DATA"
 SCRIPT, INDEPENDENT = "IEEE COM r4.50", "PyChOpMarg 3.4.0"
 CONFIGS = {
     "KR sheet, full grid": "kr3ck", "krsmall": "kr_small_nofloat", "krsmall, FORCE_TR 0": "kr_small_nofloat",
@@ -64,9 +64,15 @@ class Reference:
 
 def folder(given: Path | None = None) -> Path:
     """Where com_reference.json and the folder ``channels`` lie. ValueError that says how to name it."""
-    path = given or Path(os.environ.get(ENVIRONMENT, "")) / "data"
+    named = os.environ.get(ENVIRONMENT, "")
+    path = given or Path(named) / "data"
     if not (path / "com_reference.json").is_file():
-        raise ValueError(f"no com_reference.json in {path}: name the folder with --data or set {ENVIRONMENT}")
+        where = f"no com_reference.json in {path}" if given or named else f"{ENVIRONMENT} is not set"
+        raise ValueError(
+            f"{where}: results of other COM programs and their channels are not shipped with the project; name the folder that "
+            f"holds com_reference.json with --data, or the one above it with {ENVIRONMENT}. Where they come from: "
+            "docs/howto/reference-data.md"
+        )
     return path
 
 
