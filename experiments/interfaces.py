@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from channels.fiber import MultimodeFiber, SingleModeFiber
 from channels.imdd import ImddChannel
 from dsp.equalizer import Mmse
 from dsp.units import GBd, db_power, dbm, from_dbm, km, nm, ps
@@ -31,37 +32,61 @@ def reference_of(interface: Pmd) -> Reference:
     return Reference(n_taps=15, main_taps=(4, 5, 6), symbol_error_ratio=2 * interface.bit_error_ratio)
 
 
-def channels_of(interface: Pmd) -> list[tuple[float, ImddChannel]]:
+def channels_of(interface: Pmd, length: float | None = None) -> list[tuple[float, ImddChannel]]:
     """(dispersion [s/m], optics) at the ends of the interface's dispersion; one of modal dispersion for multimode fibre.
+
+    Over ``length`` [m] of fibre, None for the longest.
 
     Parts of `experiments.optical_lanes`; all of the insertion loss and of what is allotted to echoes and group delay is there.
     """
     loss = interface.insertion_loss_db + interface.allocation_db
     if interface.fiber == "multimode":
         rate = next(name for name, symbol_rate in SYMBOL_RATES.items() if symbol_rate == interface.symbol_rate)
-        optics = OpticalLane(rate=rate, wavelength=850 * nm).multimode(interface.length)
+        optics = OpticalLane(rate=rate, wavelength=850 * nm).multimode(interface.length if length is None else length)
         return [(0.0, _with_loss(optics, loss, 850 * nm))]
     found = []
-    for fiber, wavelength in interface.worst_fibers():
+    for fiber, wavelength in interface.worst_fibers(length):
         optics = single_mode(interface.symbol_rate, laser_of(0.0, wavelength, interface.rin_db), fiber, 0.0)
         found.append((fiber.dispersion_at(wavelength) * fiber.length, _with_loss(optics, loss, wavelength)))
     return found
 
 
 def _with_loss(optics: ImddChannel, loss_db: float, wavelength: float) -> ImddChannel:
-    own = optics.fiber.loss_db(wavelength) if optics.fiber is not None else 0.0
+    own = 0.0 if optics.fiber is None else optics.fiber.loss_db(wavelength)
     return replace(optics, loss_db=loss_db - own)
 
 
-def row(name: str) -> dict[str, Any]:
-    """What the interface called ``name`` asks of a receiver, and what a simulated one makes of its weakest transmitter."""
+def row(name: str, length: float | None = None) -> dict[str, Any]:
+    """What the interface called ``name`` asks of a receiver, and what a simulated one makes of its weakest transmitter.
+
+    Over ``length`` [m] of fibre, None for the longest that it is specified for; more is an outcome, "over budget".
+    """
     p = pmd(name)
-    worst = min((_corner(p, d, optics) for d, optics in channels_of(p)), key=lambda r: r["margin_db"])
+    worst = _over_budget(p, length) or min(
+        (_corner(p, d, optics) for d, optics in channels_of(p, length)), key=lambda r: r["margin_db"]
+    )
     return {
-        "interface": name, "symbol_rate_gbd": p.symbol_rate / GBd, "code": p.code, "length_km": p.length / km,
+        "interface": name, "symbol_rate_gbd": p.symbol_rate / GBd, "code": p.code, "length_km": (p.length if length is None else length) / km,
         "insertion_loss_db": p.insertion_loss_db, "received_dbm": round(p.received_oma_dbm(p.tdecq_max_db), 2),
         "stressed_dbm": p.stressed_dbm, **worst, "estimates": ", ".join(p.estimates) if p.basis == "seen" else "all",
     }  # fmt: skip
+
+
+def _over_budget(p: Pmd, length: float | None) -> dict[str, Any]:
+    """The outcome where the fibre is more than is allotted; empty where it is not."""
+    total = p.length if length is None else length
+    fiber = MultimodeFiber(length=total) if p.fiber == "multimode" else SingleModeFiber(length=total)
+    outcome, reason = p.budget(fiber)
+    if outcome == "ok":
+        return {}
+    return {
+        "dispersion_ps_nm": None,
+        "tdecq_db": None,
+        "oma_dbm": None,
+        "margin_db": None,
+        "outcome": outcome,
+        "reason": reason,
+    }
 
 
 def _corner(p: Pmd, dispersion: float, optics: ImddChannel) -> dict[str, Any]:

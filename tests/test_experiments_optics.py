@@ -261,6 +261,14 @@ def test_interfaces_close_with_their_weakest_transmitter():
     assert 0 < multimode["margin_db"] < 3
 
 
+@pytest.mark.parametrize(("name", "length"), [("400G-DR4", 600.0), ("400G-SR4", 150.0), ("400G-LR4-10", 20e3)])
+def test_more_fibre_than_the_budget_is_an_outcome(name, length):
+    row = interfaces.row(name, length)
+    assert row["outcome"] == "over budget"
+    assert row["reason"]
+    assert row["margin_db"] is None
+
+
 def test_a_transmitter_over_the_limit_is_named():
     strict = replace(pmd("400G-DR4"), tdecq_max_db=0.5)
     (dispersion, channel), _ = interfaces.channels_of(strict)
