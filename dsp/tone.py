@@ -9,7 +9,6 @@ import numpy as np
 
 from dsp import check
 
-
 _SHORT = 512
 """Symbols of a piece from which the drift is told first."""
 
