@@ -18,6 +18,8 @@ from experiments.parallel import run_all
 from experiments.registry import Study
 from experiments.study import Answer, Progress, Row, silent
 
+REPORT = "out/report"
+"""Where a study's command looks for files that the report has written; its real folder takes the place of this."""
 LARGEST_SVG = 400_000
 """Bytes of a drawing beyond which it is shown as PNG: densities and clouds of points."""
 LONG_TEXT = 24
@@ -111,6 +113,7 @@ def section(study: Study, answer: Answer, folder: Path, quick: bool, seconds: fl
     if study.references:
         parts.append("<h3>References</h3><ul>" + "".join(f"<li>{_text(r)}</li>" for r in study.references) + "</ul>")
     again = f"serdes report --quick --only {study.name}" if quick and study.quick else study.command
+    again = again.replace(REPORT, folder.parent.as_posix())
     parts.append(
         f"<h3>Get it again</h3><p>By command, {seconds:.1f} s here:</p><pre>{_text(again)}</pre>"
         f"<p>By script:</p><pre>{_text(study.script(quick))}</pre></section>"

@@ -106,6 +106,13 @@ def test_a_large_drawing_becomes_a_picture(monkeypatch, tmp_path):
     assert report.picture(tmp_path / "curve").startswith("data:image/png;base64,")
 
 
+def test_a_command_finds_the_file_that_the_report_has_written(tmp_path):
+    study = dataclasses.replace(TOY, command="serdes toy out/report/toy/curve.svg", quick={})
+    text = report.write(tmp_path / "mine", (study,), workers=1).read_text()
+    assert f"serdes toy {(tmp_path / 'mine' / 'toy' / 'curve.svg').as_posix()}" in text
+    assert "out/report" not in text
+
+
 def test_studies_run_beside_each_other_and_stand_in_order(tmp_path):
     chosen = (dataclasses.replace(TOY, name="light"), BROKEN, dataclasses.replace(TOY, name="heavy", weight=9.0))
     text = report.write(tmp_path / "out", chosen, quick=True, workers=2).read_text()
