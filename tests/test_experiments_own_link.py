@@ -74,10 +74,25 @@ def test_links_that_have_no_reach_or_com_are_named(file):
         own_link.run(file(serialize.to_toml(twice)))
     with pytest.raises(ValueError, match="copper"):
         own_link.com_channel(file(serialize.to_toml(link.vary({"channel": Cascade(parts=(link.channel,)), "aggressors": ()}))))
-    with pytest.raises(ValueError, match="no lane rate has 5e"):
+    with pytest.raises(ValueError, match=r"mine\.toml: no standard has 5e\+10 Bd: state --error-ratio"):
         own_link.run(file(serialize.to_toml(link.vary({"symbol_rate": 5e10}))))
     with pytest.raises(ValueError, match=r"mine\.toml: Link: type 'Jitter' does not fit"):
         own_link.run(file(serialize.to_toml(link.tx.jitter)))
+
+
+def test_a_rate_of_no_standard_is_judged_by_the_ratio_that_is_stated(file, tmp_path):
+    mine = file(serialize.to_toml(setup("112G").link(1.0).vary({"symbol_rate": 5e10})))
+    for command in ("eye", "reach"):
+        refused = run(command, "--config", mine, "--out", tmp_path / "out")
+        assert "state --error-ratio" in str(refused.exception)
+        wrong = run(command, "--config", mine, "--error-ratio", "0", "--out", tmp_path / "out")
+        assert "error_ratio" in str(wrong.exception)
+    easy, hard = (own_link.run(mine, ratio).tables["reach"][0] for ratio in (1e-4, 1e-5))
+    assert (easy["error_ratio"], hard["error_ratio"]) == (1e-4, 1e-5)
+    assert easy["reach_m"] > hard["reach_m"] > 1
+    done = run("reach", "--config", mine, "--error-ratio", "1e-4", "--out", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    assert "judged at an error ratio of 0.0001" in done.output
 
 
 def test_one_file_serves_eye_com_and_reach(file, tmp_path, monkeypatch):
@@ -85,8 +100,13 @@ def test_one_file_serves_eye_com_and_reach(file, tmp_path, monkeypatch):
     one = replace(sheet, g_DC=(-8.0,), g_DC2=(-2.0,), c_pre=((0.0,),) * len(sheet.c_pre), c_post=((0.0,),) * len(sheet.c_post))
     monkeypatch.setattr("experiments.studies.com.parameter_set", lambda name: one)
     study = file(SETUP + '[axes]\n"tx.amplitude" = [0.3, 0.4]\n', "study.toml")
-    for command, more in (("eye", ()), ("reach", ()), ("com", ("--standard", "802.3ck-kr", "--case", "1"))):
-        done = run(command, "--config", study, *more, "--out", tmp_path / command)
+    for command, more in (
+        ("eye", ("--config",)),
+        ("reach", ("--config",)),
+        ("com", ("--standard", "802.3ck-kr", "--case", "1", "--config")),
+        ("com", ("--standard", "802.3ck-kr", "--case", "1")),
+    ):
+        done = run(command, *more, study, "--out", tmp_path / command)
         assert done.exit_code == 0, (command, done.output, done.exception)
         assert list(Path(tmp_path / command).glob("*.svg"))
     assert serialize.load(tmp_path / "eye" / "link.toml") == setup("112G").link(1.0)
@@ -102,6 +122,9 @@ def test_one_file_serves_eye_com_and_reach(file, tmp_path, monkeypatch):
         (("com", "--config", "study.toml", "--fext", "x.s4p"), "with a through file"),
         (("reach", "--config", "study.toml", "--rate", "56G"), "leave out --rate"),
         (("com", "--config", "absent.toml"), "absent.toml"),
+        (("com", "absent.toml"), "absent.toml"),
+        (("com", "absent.toml", "--ports", "1,2,3,4"), "with a through file"),
+        (("reach", "--error-ratio", "1e-4"), "--error-ratio goes with --config"),
     ],
 )
 def test_what_does_not_go_together_is_named(arguments, words, tmp_path):

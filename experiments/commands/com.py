@@ -20,7 +20,10 @@ COLUMNS = {
 @commands.command()
 def com(
     thru: Annotated[
-        Path | None, typer.Argument(help="Touchstone file of the through path, ball to ball (or test point to test point).")
+        Path | None,
+        typer.Argument(
+            help="Touchstone file of the through path, ball to ball (or test point to test point); or a link in TOML."
+        ),
     ] = None,
     config: Config = None,
     fext: Annotated[list[Path] | None, typer.Option(help="Far-end crosstalk file; may be repeated.")] = None,
@@ -44,6 +47,8 @@ def com(
 
     if (thru is None) == (config is None):
         raise typer.BadParameter("one of a through file and --config is needed")
+    if thru is not None and thru.suffix.lower() == ".toml":
+        thru, config = None, thru
     with progress("com") as report:
         if thru is not None:
             name, standard = thru.stem, standard or "802.3ck-kr"
@@ -84,7 +89,7 @@ def _of_link(config: Any, beside: Any, standard: str | None, case: list[str] | N
     from experiments.studies import own_link
 
     if beside:
-        raise ValueError("--fext, --next and --ports go with a through file, not with --config")
+        raise ValueError("--fext, --next and --ports go with a through file, not with a link in TOML")
     channel, of_rate = own_link.com_channel(config)
     chosen = standard or of_rate
     if not chosen:

@@ -30,6 +30,9 @@ def reach(
         bool, typer.Option("--com", help="Also where COM of P802.3dj falls to 3 dB, by host pair: a minute more.")
     ] = False,
     config: Config = None,
+    error_ratio: Annotated[
+        float | None, typer.Option(help="With --config: error ratio of a rate that no standard has; by default the standard's.")
+    ] = None,
     out: Out = Path("out/reach"),
 ) -> None:
     """Reach of passive twinax by lane rate, gauge and host, beside the tiers of a cluster."""
@@ -40,8 +43,10 @@ def reach(
     if config is not None:
         if rate or gauge or sensitivity or com:
             raise ValueError("--config describes the whole link: leave out --rate, --gauge, --sensitivity and --com")
-        _of_link(config, margin, out)
+        _of_link(config, error_ratio, margin, out)
         return
+    if error_ratio is not None:
+        raise ValueError("--error-ratio goes with --config: the lane rates have their standard's")
     if sensitivity:
         if com:
             raise ValueError("--com does not go with --sensitivity: leave out one of them")
@@ -106,11 +111,11 @@ def reach(
     finish(answer, out)
 
 
-def _of_link(config: Path, margin: float, out: Path) -> None:
+def _of_link(config: Path, error_ratio: float | None, margin: float, out: Path) -> None:
     from experiments.studies import own_link as study
 
     with progress("reach") as report:
-        answer = study.run(config, margin_db=margin, progress=report)
+        answer = study.run(config, error_ratio, margin, report)
     columns = {"link": "link", "symbol_rate_gbd": "GBd", "error_ratio": "error ratio", "reach_m": "reach m",
                "outcome": "outcome", "binding_cause": "most error"}  # fmt: skip
     show(answer.tables["reach"], columns, f"Reach, {margin:g} dB margin")

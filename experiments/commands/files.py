@@ -106,7 +106,7 @@ def eye(
         case = study.from_toml(path, error_ratio)
     else:
         case = study.from_file(path, rate, port_map(ports), packages, fext or (), next_ or ())
-        case = replace(case, error_ratio=error_ratio or case.error_ratio)
+        case = case if error_ratio is None else replace(case, error_ratio=error_ratio)
     with progress("eye") as report:
         answer = study.run(case, counted, seed, report, pattern, blind)
     columns = {"eye": "eye", "height": "height, outer level 1", "width_ui": "width UI", "state": "state"}

@@ -13,13 +13,15 @@ from channels.copper import CopperChannel
 from channels.file_network import FileNetwork, check_rate
 from channels.network import MultiPort
 from channels.port_map import PortMap
+from dsp import check
 from dsp.clock import Gardner, MuellerMuller
 from dsp.units import GBd, GHz, db
+from experiments.studies.own_link import ratio_of
 from experiments.study import Answer
 from experiments.sweep_file import load_point
-from serdes import serialize
+from serdes import serialize, toml_text
 from serdes.link import Aggressor, Link
-from serdes.setups import Setup, names, setup
+from serdes.setups import Setup, setup
 from serdes.simulate import simulate
 from serdes.statistical import Statistical
 
@@ -40,6 +42,9 @@ class Case:
     link: Link
     error_ratio: float
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        check.between(self, "error_ratio", self.error_ratio, 1e-30, 0.4)
 
 
 def from_file(
@@ -70,10 +75,8 @@ def from_toml(path: Path, error_ratio: float | None) -> Case:
     """
     point = load_point(path)
     link = point.link({})
-    same_rate = [s for s in map(setup, names()) if s.symbol_rate == link.symbol_rate]
-    judged = error_ratio or point.error_ratio or (same_rate[0].error_ratio if same_rate else None)
-    if judged is None:
-        raise ValueError(f"{path}: no standard has {link.symbol_rate:g} Bd: state --error-ratio")
+    with toml_text.within(path):
+        judged = ratio_of(point, link) if error_ratio is None else error_ratio
     return Case(name=path.name, link=link, error_ratio=judged, notes=(f"judged at an error ratio of {judged:g}",))
 
 

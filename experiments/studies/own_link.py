@@ -16,7 +16,7 @@ from channels.network import Chain
 from dsp.units import GBd
 from experiments import sweep_file
 from experiments.study import Answer, Progress, silent
-from serdes import serialize
+from serdes import serialize, toml_text
 from serdes.com_channel import ComChannel
 from serdes.link import Link
 from serdes.operating_point import operating_point
@@ -42,7 +42,8 @@ def run(path: Path, error_ratio: float | None = None, margin_db: float = 3.0, pr
     """
     point = sweep_file.load_point(path)
     link_at, link = with_length(point), point.link({})
-    target = Target(error_ratio=error_ratio or ratio_of(point, link), margin_db=margin_db)
+    with toml_text.within(path):
+        target = Target(error_ratio=ratio_of(point, link) if error_ratio is None else error_ratio, margin_db=margin_db)
     found = reach(link_at, target, BRACKET)
     curve = []
     lengths = np.linspace(BRACKET[0], max(1.6 * found.length, 1.0), 16)
@@ -72,7 +73,9 @@ def ratio_of(point: LinkPoint, link: Link) -> float:
         return point.error_ratio
     same = [s.error_ratio for s in map(setup, names()) if s.symbol_rate == link.symbol_rate]
     if not same:
-        raise ValueError(f"no lane rate has {link.symbol_rate:g} Bd: state the error ratio")
+        raise ValueError(
+            f"no standard has {link.symbol_rate:g} Bd: state --error-ratio, for example 1e-4, or error_ratio in the file of a sweep"
+        )
     return same[0]
 
 
