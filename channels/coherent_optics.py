@@ -1,4 +1,4 @@
-"""The optics at the ends of a coherent link: modulator of two quadratures, hybrid with balanced photodiodes."""
+"""The ends of a coherent link: paths of its converters, modulator of two quadratures, hybrid with balanced photodiodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,45 @@ import numpy as np
 from channels.optical_path import Photodiode
 from channels.vcsel import CHARGE
 from dsp import check
+from dsp.filters import bessel_thomson4
 from dsp.units import from_db, from_db_power, mW
+
+
+@final
+@dataclass(frozen=True, kw_only=True)
+class AnaloguePaths:
+    """The four electrical paths between converters and optics, two quadratures of two polarisations.
+
+    ``bandwidth`` [Hz]: 3 dB point of converter and amplifier together (Bessel, fourth order), None for no limit. ``skew`` [s]: by
+    which quadratures are late against in-phase parts, ``polarization_skew`` [s]: y against x; what calibration has left of them.
+    """
+
+    bandwidth: float | None = None
+    skew: float = 0.0
+    polarization_skew: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.bandwidth is not None:
+            check.between(self, "bandwidth", self.bandwidth, 1e8, 1e13, "Hz", hint="is it in hertz? 40 GHz is 40e9")
+        for name in ("skew", "polarization_skew"):
+            check.between(self, name, getattr(self, name), -1e-10, 1e-10, "s", hint="is it in seconds? 1 ps is 1e-12")
+
+    def transfer(self, f: np.ndarray) -> np.ndarray:
+        """Response of each path without its skew, shape of ``f`` [Hz]."""
+        return np.ones(np.shape(f), complex) if self.bandwidth is None else bessel_thomson4(f, self.bandwidth)
+
+    def carry(self, x: np.ndarray, sample_rate: float) -> np.ndarray:
+        """What arrives of ``x`` (2, n), complex, of the same shape; the record is taken as periodic."""
+        if self == AnaloguePaths():
+            return x
+        from scipy import fft
+
+        n = x.shape[-1]
+        f = fft.rfftfreq(n, 1 / sample_rate)
+        late = np.array([[-1, 1], [-1, 1]]) * self.skew / 2 + np.array([[-1], [1]]) * self.polarization_skew / 2
+        paths = fft.rfft(np.stack((x.real, x.imag), axis=1), axis=-1, workers=1)
+        y = fft.irfft(paths * self.transfer(f) * np.exp(-2j * np.pi * f * late[:, :, None]), n, axis=-1, workers=1)
+        return y[:, 0] + 1j * y[:, 1]
 
 
 @final

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from channels.coherent import CoherentChannel
-from channels.coherent_optics import CoherentFrontEnd, IqModulator
+from channels.coherent_optics import AnaloguePaths, CoherentFrontEnd, IqModulator
 from dsp import check
 from dsp.butterfly import Butterfly
 from dsp.carrier import BlindPhaseSearch, Pilots
@@ -53,7 +53,7 @@ class SoftFec:
 class CoherentTransmitter:
     """``power`` [W] launched in both polarisations; root-raised-cosine shaping of ``roll_off``; laser of ``linewidth`` [Hz].
 
-    ``converter``: None for ideal; its range is 3.5 times the rms.
+    ``converter``: None for ideal; its range is 3.5 times the rms. ``paths``: from it to the modulator.
     """
 
     power: float = 1 * mW
@@ -62,6 +62,7 @@ class CoherentTransmitter:
     linewidth: float = 100e3
     modulator: IqModulator = IqModulator()
     converter: Converter | None = None
+    paths: AnaloguePaths = AnaloguePaths()
 
     def __post_init__(self) -> None:
         check.between(self, "power", self.power, 1e-6, 1, "W", hint="is it in watts? 0 dBm is 1e-3")
@@ -72,6 +73,7 @@ class CoherentTransmitter:
         check.instance(self, "modulator", self.modulator, IqModulator)
         if self.converter is not None:
             check.instance(self, "converter", self.converter, Converter)
+        check.instance(self, "paths", self.paths, AnaloguePaths)
 
 
 @final
@@ -80,7 +82,7 @@ class CoherentReceiver:
     """Front end and signal processing, in the order of the signal's way.
 
     ``offset`` [Hz]: of the transmitter's laser from the oscillator's; ``linewidth`` [Hz]: of the latter; ``clock_ppm``: by
-    which its sampling is slow. ``converter`` as in the transmitter. ``dispersion_share``: of the channel's dispersion that
+    which its sampling is slow. ``converter`` as in the transmitter, ``paths`` to it. ``dispersion_share``: of the channel's dispersion that
     the fixed equaliser undoes, 1 where it is known exactly; the butterfly gets the rest. ``training``: known symbols that
     the butterfly starts from, None for a blind start.
     """
@@ -90,6 +92,7 @@ class CoherentReceiver:
     linewidth: float = 100e3
     clock_ppm: float = 0.0
     converter: Converter | None = None
+    paths: AnaloguePaths = AnaloguePaths()
     dispersion_share: float = 1.0
     timing: ToneTiming = ToneTiming()
     butterfly: Butterfly = Butterfly()
@@ -104,6 +107,7 @@ class CoherentReceiver:
         check.between(self, "clock_ppm", self.clock_ppm, -200, 200, "ppm")
         if self.converter is not None:
             check.instance(self, "converter", self.converter, Converter)
+        check.instance(self, "paths", self.paths, AnaloguePaths)
         check.between(self, "dispersion_share", self.dispersion_share, 0, 2)
         check.instance(self, "timing", self.timing, ToneTiming)
         check.instance(self, "butterfly", self.butterfly, Butterfly)

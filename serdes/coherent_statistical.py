@@ -11,6 +11,7 @@ from channels.amplifier import combined_db, snr_from_osnr
 from dsp.converter import Converter
 from dsp.units import db_power, dbm, from_db_power, from_dbm
 from serdes.coherent import CREST, CoherentLink, CoherentResult, verdict
+from serdes.coherent_band import at_converter, equalized, skew_db
 from serdes.coherent_metrics import bit_error_ratio, gaussian_information, symbol_error_ratio
 
 LEFT_OUT = (
@@ -61,17 +62,19 @@ class CoherentStatistical:
         own = float("inf") if link.implementation_snr_db is None else link.implementation_snr_db
         # White noise over the whole sampled band enters the converter beside the signal.
         before = combined_db(amplifiers, loading, front)
-        noise = 0.0 if before == float("inf") else self.samples_per_symbol / float(from_db_power(before))
-        return {
+        signal, white = at_converter(link, self.samples_per_symbol)
+        seen = signal + white * float(from_db_power(-before))
+        parts = {
             "amplifiers": amplifiers,
             "loading": loading,
             "nonlinear": channel.nonlinear_snr_db(power, link.symbol_rate),
             "front end": front,
-            "transmit converter": self._converter_db(link.tx.converter, 0.0),
-            "receive converter": self._converter_db(link.rx.converter, noise),
+            "transmit converter": self._converter_db(link.tx.converter, 1.0),
+            "receive converter": self._converter_db(link.rx.converter, seen),
             "oscillator in dispersion": self._oscillator_db(link),
             "implementation": own,
         }
+        return {**equalized(link, parts), "skew": skew_db(link)}
 
     @staticmethod
     def _oscillator_db(link: CoherentLink) -> float:
@@ -83,12 +86,11 @@ class CoherentStatistical:
         with np.errstate(divide="ignore"):
             return float(-db_power(spread * link.rx.linewidth * link.symbol_rate))
 
-    def _converter_db(self, converter: Converter | None, noise: float) -> float:
-        """Signal of 1 beside ``noise`` over the part of the rounding noise that lies in the signal's band [dB]."""
+    def _converter_db(self, converter: Converter | None, power: float) -> float:
+        """Signal of 1 over what rounding at a total of ``power`` makes in the signal's band [dB]."""
         if converter is None:
             return float("inf")
-        rms = np.sqrt(1 + noise)
-        return float(-db_power(converter.noise_variance(CREST * rms) / self.samples_per_symbol))
+        return float(-db_power(converter.noise_variance(CREST * np.sqrt(power)) / self.samples_per_symbol))
 
 
 def required_osnr_db(link: CoherentLink) -> float:

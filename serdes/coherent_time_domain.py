@@ -69,7 +69,7 @@ class CoherentTimeDomain:
         """What the receiver's converters deliver, (2, 2 n) complex."""
         n, rate = 2 * sent.shape[-1], 2 * link.symbol_rate
         x = _convert(shaped(sent, link.symbol_rate, link.tx.roll_off), link.tx.converter, rng)
-        x = link.tx.modulator.modulate(x, link.tx.power)
+        x = link.tx.modulator.modulate(link.tx.paths.carry(x, rate), link.tx.power)
         if link.implementation_snr_db is not None:
             x = x + _noise(x, link.implementation_snr_db - float(db_power(2)), rng)
         x = x * np.exp(1j * _phase_noise(n, link.tx.linewidth, rate, rng))
@@ -85,7 +85,7 @@ class CoherentTimeDomain:
         if link.osnr_db is not None:
             x = load_noise(x, link.osnr_db, rate, rng)
         turned = 2 * np.pi * link.rx.offset / rate * np.arange(n) + _phase_noise(n, link.rx.linewidth, rate, rng)
-        y = link.rx.front_end.detect(x * np.exp(1j * turned), rate, rng)
+        y = link.rx.paths.carry(link.rx.front_end.detect(x * np.exp(1j * turned), rate, rng), rate)
         if link.rx.clock_ppm:
             y = resampled(y, np.arange(n) * (1 + 1e-6 * link.rx.clock_ppm))
         return _convert(y, link.rx.converter, rng)

@@ -51,7 +51,7 @@ _MODULES = {
     "channels.amplifier": ("Edfa",),
     "channels.nonlinear": ("Comb",),
     "channels.polarization": ("Polarization",),
-    "channels.coherent_optics": ("IqModulator", "CoherentFrontEnd"),
+    "channels.coherent_optics": ("AnaloguePaths", "IqModulator", "CoherentFrontEnd"),
     "dsp.butterfly": ("Butterfly",),
     "dsp.carrier": ("BlindPhaseSearch", "Pilots"),
     "dsp.tone": ("ToneTiming",),

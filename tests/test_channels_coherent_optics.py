@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from channels.amplifier import PLANCK
-from channels.coherent_optics import CoherentFrontEnd, IqModulator
+from channels.coherent_optics import AnaloguePaths, CoherentFrontEnd, IqModulator
 from channels.fiber import SPEED_OF_LIGHT
 from channels.optical_path import Photodiode
 from channels.vcsel import CHARGE
@@ -73,9 +73,46 @@ def test_what_a_pair_does_not_reject():
     assert noisy.current_noise - CoherentFrontEnd().current_noise == pytest.approx(1e-14 * (0.1 * 0.7 * 20e-3 / 4) ** 2)
 
 
+def tone(f, n=240, rate=120e9):
+    """The same tone in both polarisations."""
+    return np.tile(np.exp(2j * np.pi * f * np.arange(n) / rate), (2, 1))
+
+
+def test_paths_without_limits_are_wires():
+    x = tone(5e9)
+    assert AnaloguePaths().carry(x, 120e9) is x
+    assert AnaloguePaths().transfer(np.array([0.0, 1e12])) == pytest.approx([1, 1])
+
+
+def test_paths_end_at_their_bandwidth():
+    y = AnaloguePaths(bandwidth=20e9).carry(tone(20e9), 120e9)
+    assert np.abs(y) == pytest.approx(np.full(y.shape, np.sqrt(0.5)), rel=1e-6)
+    slow = AnaloguePaths(bandwidth=20e9).carry(tone(0.5e9), 120e9)
+    assert np.abs(slow) == pytest.approx(np.full(y.shape, 1), rel=1e-3)
+
+
+def test_skew_makes_an_image_and_keeps_the_power():
+    """Skew of a tenth of the period: cos^2 18 degrees of the power stay, sin^2 18 degrees are turned to the other side."""
+    y = AnaloguePaths(skew=10e-12).carry(tone(10e9), 120e9)
+    spectrum = np.abs(np.fft.fft(y[0]) / 240) ** 2
+    assert spectrum[20] == pytest.approx(np.cos(np.pi / 10) ** 2)
+    assert spectrum[-20] == pytest.approx(np.sin(np.pi / 10) ** 2)
+    late = np.angle(np.vdot(tone(10e9).real[0], np.fft.ifft(np.fft.fft(y[0].real) * (np.fft.fftfreq(240) > 0))))
+    assert late == pytest.approx(np.pi / 10)  # the in-phase part is early by half the skew
+
+
+def test_polarisations_are_late_against_each_other():
+    y = AnaloguePaths(polarization_skew=10e-12).carry(tone(10e9), 120e9)
+    assert np.angle(y[1] / y[0]) == pytest.approx(np.full(240, -2 * np.pi * 0.1))
+    assert np.abs(y) == pytest.approx(np.ones(y.shape))
+
+
 @pytest.mark.parametrize(
     ("cls", "field", "bad"),
     [
+        (AnaloguePaths, "bandwidth", 40.0),
+        (AnaloguePaths, "skew", 1.0),
+        (AnaloguePaths, "polarization_skew", 1.0),
         (IqModulator, "depth", 1.0),
         (IqModulator, "imbalance_db", 10.0),
         (IqModulator, "angle_error", 5.0),
