@@ -99,6 +99,15 @@ def test_clock_drift_whatever_the_polarisation(dgd_ui):
     assert np.mean(np.abs(back - mixed)[:, 100:-100] ** 2) < 1e-3
 
 
+@pytest.mark.parametrize("ppm", [-400, 130, 200, 400])
+@pytest.mark.parametrize("block", [1024, 2048])
+def test_drifts_beyond_a_quarter_symbol_a_block_are_followed(ppm, block):
+    """At 2048 symbols the tone's phase turns by half a turn a block at 122 ppm; behind that blocks alone take it for a fast clock."""
+    _, x = record(32768)
+    y = resampled(x, np.arange(65536) * (1 - 1e-6 * ppm))
+    assert ToneTiming(block=block).measure(y).ppm == pytest.approx(ppm, abs=1)
+
+
 def test_no_clock_in_noise():
     rng = np.random.default_rng(3)
     x = rng.standard_normal((2, 32768)) + 1j * rng.standard_normal((2, 32768))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from channels.amplifier import Edfa, combined_db
-from channels.coherent import CoherentChannel, Span
+from channels.coherent import CoherentChannel, Span, load_noise
 from channels.fiber import SingleModeFiber
 from channels.polarization import Polarization
 from dsp.constellation import pam
@@ -14,9 +14,9 @@ from dsp.converter import Converter
 from dsp.training import Training
 from dsp.units import GBd, GHz, kHz, km, ps
 from experiments.comparisons import coherent
-from serdes.coherent import CoherentLink, CoherentReceiver, CoherentTransmitter, SoftFec
+from serdes.coherent import CREST, CoherentLink, CoherentReceiver, CoherentTransmitter, SoftFec
 from serdes.coherent_statistical import CoherentStatistical, best_launch, coherent_reach, loaded, required_osnr_db
-from serdes.coherent_time_domain import CoherentTimeDomain
+from serdes.coherent_time_domain import CoherentTimeDomain, shaped
 from serdes.result import LinkResult
 from serdes.semi_analytic import SemiAnalytic
 from serdes.serialize import from_toml, to_toml
@@ -49,6 +49,37 @@ def test_the_receiver_finds_offset_and_clock():
     assert got.offset == pytest.approx(-1.8 * GHz, abs=20e6)
     assert got.clock_ppm == pytest.approx(20, abs=1)
     assert got.snr_db == pytest.approx(15.2, abs=0.3)
+
+
+@pytest.mark.parametrize("ppm", [-200.0, 200.0])
+def test_every_clock_that_is_accepted_is_followed(ppm):
+    got = CoherentTimeDomain(n_symbols=32768).run(link(0.0, **{"rx.clock_ppm": ppm}), np.random.default_rng(1))
+    assert (got.outcome, got.slips) == ("ok", 0)
+    assert got.clock_ppm == pytest.approx(ppm, abs=1)
+    assert got.snr_db == pytest.approx(15.1, abs=0.3)
+
+
+def test_a_signal_beyond_the_sampled_band_is_named_by_both_faces():
+    """0.9 of the rate by shaping and 6 GHz of offset touch the edge at the rate; the periodic spectrum would wrap silently."""
+    wide = link(0.0, **{"tx.roll_off": 0.8})
+    for made, outcome in ((wide.vary({"rx.offset": -5.9e9}), "ok"), (wide.vary({"rx.offset": -6.1e9}), "band")):
+        for got in (SHORT.run(made, np.random.default_rng(1)), CoherentStatistical().run(made)):
+            assert got.outcome == outcome
+            assert ("59.8 GHz" in got.reason) == (outcome == "band")
+
+
+def test_noise_in_front_of_a_converter_widens_its_range():
+    """The rounding noise that a converter leaves in the signal's band, measured, beside what the linear face says, at 10 dB OSNR."""
+    converter = Converter(n_bits=5)
+    made = link(0.0, 10.0, **{"rx.converter": converter})
+    rng, n = np.random.default_rng(2), 65536
+    x = shaped(made.tx.constellation.array[rng.integers(0, 16, (2, n))], RATE, made.tx.roll_off)
+    noisy = load_noise(x, 10.0, 2 * RATE, rng)
+    full_scale = CREST * np.sqrt(np.mean(np.abs(noisy) ** 2) / 2)
+    error = converter.convert(noisy.real, full_scale) - noisy.real
+    in_band = 2 * np.mean(error**2) / 2
+    said = CoherentStatistical().budget(made)["receive converter"]
+    assert said == pytest.approx(-10 * np.log10(in_band / np.mean(np.abs(x) ** 2)), abs=0.3)
 
 
 @pytest.mark.parametrize("seed", range(3))
