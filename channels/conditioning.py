@@ -170,9 +170,9 @@ def passivity_findings(f: np.ndarray, s: np.ndarray, clipped: bool = False) -> t
     if clipped:
         text += "clipped at 1 in what is used"
     elif largest[k] > 1 + CLIP_LIMIT:
-        text += "refused: too much to repair, measure or export again"
+        text += "too much to repair: left as they are, losses and eyes are those of data with gain and not to be trusted; measure or export again"
     else:
-        text += "small enough to repair with clip_passivity"
+        text += "left as they are, small enough to repair with clip_passivity"
     finding = Finding("not-passive", text, "info" if clipped else "warning")
     return float(largest[k]), float(f[k]), n, (finding,) if n else ()
 
@@ -195,14 +195,16 @@ def condition(
         findings.append(
             Finding("not-reciprocal", f"|S12 - S21| reaches {reciprocity:.3g}: amplifier, or a port order mixed up?")
         )
-    steps = [f"reciprocity: {'averaged' if choices.average_reciprocity else 'left'}, |S12 - S21| was up to {reciprocity:.3g}"]
+    steps = [
+        f"reciprocity: {'averaged' if choices.average_reciprocity else 'left as it is'}, |S12 - S21| was up to {reciprocity:.3g}"
+    ]
     if choices.average_reciprocity:
         s = (s + s.swapaxes(0, 1)) / 2
     if choices.clip_passivity:
         s, largest = _clipped(s)
         steps.append(f"singular values: clipped at 1, largest {largest:.6g} before and {min(largest, 1.0):.6g} after")
     else:
-        steps.append("singular values: left")
+        steps.append("singular values: left as they are")
     delay = bulk_delay(f, s[paths[0]])
     removed = delay if choices.remove_delay else 0.0
     kept = "removed before interpolation and put back" if choices.remove_delay else "kept"

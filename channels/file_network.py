@@ -227,6 +227,15 @@ def check_rate(report: ImportReport | FileNetwork, symbol_rate: float) -> tuple[
     return tuple(found)
 
 
+def refuse_silent(network: FileNetwork) -> None:
+    """Raises TouchstoneError, with what the data show, for a path that is to carry the signal and does not."""
+    for finding in network.report.findings:
+        if finding.code in ("through-open", "no-signal"):
+            raise TouchstoneError(
+                network.path, network.data.ports_line, finding.message, "state another port map, or let the data say it"
+            )
+
+
 def proposed_map(data: TouchstoneData, path: str | Path) -> PortMap:
     """The map that `propose` finds; TouchstoneError, with the file and the evidence, where it finds none."""
     proposal = propose(data, str(path))

@@ -202,6 +202,10 @@ def _step_findings(f: np.ndarray, delay: float, phase_step: float, rest_step: fl
         text = f"step {step:g} Hz: the record of {record:.3g} s has no room for a tail; a delay of {delay:.3g} s and any "
         text += f"multiple of {record:.3g} s more would look the same: the pulse may be wrapped"
         found.append(Finding("coarse-step", text))
+    elif uniform and record < abs(delay) + TAIL:
+        text = f"step {step:g} Hz: whole turns of the phase between points do not show, so a delay of {delay:.3g} s and any "
+        text += f"multiple of {record:.3g} s more look the same; right only if the channel is shorter than {record:.3g} s"
+        found.append(Finding("delay-ambiguous", text))
     if rest_step > PHASE_STEP:
         text = f"the phase of S21 turns by {rest_step:.2g} rad between points with the delay removed: interpolation is a guess"
         found.append(Finding("coarse-phase", text))

@@ -13,7 +13,7 @@ import numpy as np
 
 from channels.channel import LinearChannel
 from channels.copper import CopperChannel
-from channels.file_network import FileNetwork, check_rate
+from channels.file_network import FileNetwork, check_rate, refuse_silent
 from channels.network import MultiPort
 from channels.port_map import PortMap
 from channels.touchstone_data import Finding
@@ -75,6 +75,7 @@ def open_channel(
     below the full band f_b are a finding.
     """
     through = FileNetwork.open(thru, port_map)
+    refuse_silent(through)
     files = {"thru": (through,), "fext": (), "next": ()}
     for kind, paths in (("fext", fext), ("next", next_)):
         files[kind] = tuple(FileNetwork.open(path, port_map or through.port_map) for path in paths)

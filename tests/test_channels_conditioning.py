@@ -215,10 +215,10 @@ def test_each_step_is_named_in_order():
         (
             {"average_reciprocity": True},
             "reciprocity",
-            "left, |S12 - S21| was up to 0.05",
+            "left as it is, |S12 - S21| was up to 0.05",
             "averaged, |S12 - S21| was up to 0.05",
         ),
-        ({"clip_passivity": True}, "singular values", "left", "clipped at 1, largest 1.0005 before and 1 after"),
+        ({"clip_passivity": True}, "singular values", "left as they are", "clipped at 1, largest 1.0005 before and 1 after"),
         (
             {"remove_delay": False},
             "bulk delay",

@@ -278,9 +278,17 @@ def test_the_noise_of_an_analyser(tmp_path, level_db):
         assert net.report.noise.clear_to == pytest.approx(F[np.argmax(at_floor)], rel=0.1)
 
 
+def test_a_delay_of_whole_turns_between_points_is_told(tmp_path):
+    for step, length, ambiguous in ((1.03e9, 3.0 / 4.3513, True), (20e6, 3.0 / 4.3513, False), (20e6, 0.02, False)):
+        f = np.arange(0, 67e9, step)
+        net = opened(tmp_path, f, Twinax(length=length).s(f, Z0))
+        assert ("delay-ambiguous" in net.report.codes) is ambiguous
+        assert (net.report.delay < 0.5e-9) is (ambiguous or length < 0.1)  # 3 ns, taken for 0.09 ns where the step hides turns
+
+
 def test_more_out_than_in(tmp_path):
     line = np.exp(-2j * np.pi * F * 1e-9)
-    for excess, message in ((5e-4, "small enough to repair"), (0.05, "refused")):
+    for excess, message in ((5e-4, "small enough to repair"), (0.05, "too much to repair: left as they are")):
         s = np.array([[0 * line, line], [line, 0 * line]]) * (1 + excess)
         net = opened(tmp_path, F, s)
         (finding,) = [f for f in net.report.findings if f.code == "not-passive"]

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from channels.copper import Twinax
 from channels.touchstone import write_touchstone
+from experiments import cli
 from experiments.commands.files import commands
 from experiments.studies import eye
 
@@ -38,6 +39,38 @@ def test_no_error_is_told_as_a_bound_everywhere(short, tmp_path):
     assert (row["ser"], row["ber"], row["counted"]) == ("", "", bound)
     (told,) = json.loads((tmp_path / "answer.json").read_text(encoding="utf-8"))["tables"]["result"]
     assert (told["ser"], told["ber"], told["counted"]) == (None, None, bound)
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Two wires of their own, 1 to 3 and 2 to 4."""
+    s = np.zeros((4, 4, F.size), complex)
+    wire = Twinax(length=0.2).s(F, 50.0)
+    for a, b in ((0, 2), (1, 3)):
+        s[np.ix_((a, b), (a, b))] = wire
+    write_touchstone(tmp_path / "pair.s4p", F, s, 50.0)
+    return tmp_path / "pair.s4p"
+
+
+@pytest.mark.parametrize("command", ["eye", "channel", "com"])
+def test_stated_ports_without_a_signal_end_with_the_reason(pair, command, tmp_path):
+    done = CliRunner().invoke(cli.app, [command, str(pair), "--ports", "1,3,2,4", "--out", str(tmp_path / "out")])
+    assert isinstance(done.exception, ValueError)  # status 2 of the command line
+    assert "pair.s4p" in str(done.exception)
+    assert "from port 1 the signal goes to port 3" in str(done.exception)
+    assert not (tmp_path / "out").exists() or not list((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize("ports", ["0,1,2,3", "1,2,3", "1,1,2,3", "a,b,c,d"])
+def test_wrong_ports_name_the_option(pair, ports, tmp_path):
+    done = CliRunner().invoke(cli.app, ["eye", str(pair), "--ports", ports, "--out", str(tmp_path)])
+    assert str(done.exception).startswith("--ports must be four different port numbers")
+
+
+def test_a_file_with_gain_is_said_to_be_left_as_it_is(pair, tmp_path):
+    write_touchstone(tmp_path / "gain.s2p", F, 1.4 * Twinax(length=0.2).s(F, 100.0), 100.0)
+    (told,) = [note for note in eye.from_file(tmp_path / "gain.s2p", "56G").notes if "not-passive" in note]
+    assert "left as they are, losses and eyes are those of data with gain and not to be trusted" in told
 
 
 def test_no_error_is_told_as_a_bound_in_the_figure(short):

@@ -121,7 +121,9 @@ def port_map(ports: str | None) -> Any:
     if ports is None:
         return None
     numbers = [part.strip() for part in ports.split(",")]
-    if len(numbers) != 4 or not all(part.isdigit() for part in numbers):
-        raise ValueError(f"--ports must be four port numbers in+,in-,out+,out-, for example 1,3,2,4, got {ports!r}")
+    if len(set(numbers)) != 4 or len(numbers) != 4 or not all(part.isdecimal() and int(part) > 0 for part in numbers):
+        raise ValueError(
+            f"--ports must be four different port numbers in+,in-,out+,out-, counted from 1, for example 1,3,2,4, got {ports!r}"
+        )
     a, b, c, d = (int(part) for part in numbers)
     return PortMap(inputs=((a, b),), outputs=((c, d),))

@@ -15,7 +15,7 @@ from channels import port_map, quality, time_domain
 from channels.channel_set import touchstone_files
 from channels.conditioning import Conditioning
 from channels.copper import CopperChannel
-from channels.file_network import FileNetwork, check_rate, open_all
+from channels.file_network import FileNetwork, check_rate, open_all, refuse_silent
 from channels.port_map import PortMap
 from channels.time_domain import ImpedanceProfile, StepResponse
 from channels.touchstone_data import Finding
@@ -60,7 +60,7 @@ def run(
     lanes for each of them.
 
     ``rate``: lane rate of the pulse, by default the highest that the data of each file allow. ``ieee370``: also the quality
-    figures of IEEE 370. ``conditioning``: how the data become a response. A file that fails is a row of the table "failures",
+    figures of IEEE 370. ``conditioning``: how the data become a response. A file that fails, or has no signal by ``ports``, is a row of the table "failures",
     the others are kept; ValueError if none is left.
     """
     symbol_rate = None if rate is None else setup(rate).symbol_rate
@@ -70,6 +70,8 @@ def run(
     looks: list[Look] = []
     for done, network in enumerate(batch.networks, start=1):
         try:
+            if ports is not None:
+                refuse_silent(network)
             looks.append(_look(network, _unique(network, looks), symbol_rate, ieee370))
         except ValueError as reason:
             failures.append((network.path, str(reason)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from channels.copper import CopperChannel
-from channels.file_network import FileNetwork, check_rate
+from channels.file_network import FileNetwork, check_rate, refuse_silent
 from channels.network import MultiPort
 from channels.port_map import PortMap
 from dsp import check
@@ -54,10 +54,11 @@ def from_file(
     """A channel file between the transmitter and receiver of lane rate ``rate``.
 
     ``packages``: the standard's die and package at both ends. ``far_end``, ``near_end``: crosstalk files, from the aggressor's
-    transmitter to the victim's receiver. Raises ValueError that names the file, line and cause.
+    transmitter to the victim's receiver. Raises ValueError that names the file, line and cause, for one without a signal, too.
     """
     s = setup(rate)
     through = FileNetwork.open(path, port_map)
+    refuse_silent(through)
     notes = _findings(through, s)
     aggressors = []
     for file, amplitude in [(f, s.far_end_amplitude) for f in far_end] + [(f, s.near_end_amplitude) for f in near_end]:
