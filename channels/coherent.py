@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -208,24 +210,36 @@ class CoherentChannel(Channel):
     def propagate(self, x: np.ndarray, sample_rate: float, rng: np.random.Generator, step_phase: float = 0.02) -> np.ndarray:
         """The whole record ``x`` (2, n) with Kerr effect (`nonlinear.split_step`), taken as periodic; spans one by one.
 
-        Only this channel's own interference: neighbours of ``comb`` are not in the waveform. The fibres' lead is kept.
+        The plates of ``polarization`` lie along the fibres: nonlinear interference meets part of them. Only this channel's own
+        interference: neighbours of ``comb`` are not in the waveform. The fibres' lead is kept.
         """
         from scipy import fft
 
         f = fft.fftfreq(x.shape[-1], 1 / sample_rate)
-        x = np.asarray(x, complex)
+        turns = self.polarization.draw(rng)
+        plates = [partial(self.polarization.plate, f=f, turn=turn) for turn in turns[1 : self.polarization.plates + 1]]
+        waiting = [(self.length * (k + 1) / len(plates), plate) for k, plate in enumerate(plates)]
+        x, begin = turns[0] @ np.asarray(x, complex), 0.0
         for span in self.spans:
+            length = span.fiber.length
+            here = [(min(place - begin, length), plate) for place, plate in waiting if place <= begin + length]
+            waiting, begin = waiting[len(here) :], begin + length
             x = x * from_db(-span.connector_loss_db)
-            if span.kerr > 0 and span.fiber.length > 0:
-                x = nonlinear.split_step(x, sample_rate, span.fiber, span.kerr, self.wavelength, step_phase)
+            if span.kerr > 0 and length > 0:
+                x = nonlinear.split_step(x, sample_rate, span.fiber, span.kerr, self.wavelength, step_phase, here)
             else:
-                x = fft.ifft(fft.fft(x, axis=-1) * _linear(span, f, self.wavelength), axis=-1)
+                x = fft.ifft(_through(fft.fft(x, axis=-1) * _linear(span, f, self.wavelength), here), axis=-1)
             x = x * from_db(span.gain_db(self.wavelength) - span.connector_loss_db)
             x = x + white_field(x.shape[-1], self._own_noise(span), sample_rate, rng)
-        late = np.exp(-2j * np.pi * f * self.lead)
-        spectrum = np.einsum("ijf,jf->if", self.polarization.matrices(f, rng) * late, fft.fft(x, axis=-1))
-        y = fft.ifft(spectrum, axis=-1)
+        spectrum = self.polarization.end(_through(fft.fft(x, axis=-1), waiting), turns)
+        y = fft.ifft(spectrum * np.exp(-2j * np.pi * f * self.lead), axis=-1)
         return turned(y, self.polarization.axis(rng), sample_rate) if self.polarization.turning else y
+
+
+def _through(spectrum: np.ndarray, plates: Sequence[tuple[float, Callable[[np.ndarray], np.ndarray]]]) -> np.ndarray:
+    for _, plate in plates:
+        spectrum = plate(spectrum)
+    return spectrum
 
 
 def _linear(span: Span, f: np.ndarray, wavelength: float) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -64,12 +65,14 @@ def coherence(fiber: SingleModeFiber, comb: Comb, wavelength: float) -> float:
 
 
 def split_step(
-    x: np.ndarray, sample_rate: float, fiber: SingleModeFiber, gamma: float, wavelength: float, step_phase: float = 0.02
-) -> np.ndarray:
+    x: np.ndarray, sample_rate: float, fiber: SingleModeFiber, gamma: float, wavelength: float, step_phase: float = 0.02,
+    between: Sequence[tuple[float, Callable[[np.ndarray], np.ndarray]]] = (),
+) -> np.ndarray:  # fmt: skip
     """Fields (2, n) [sqrt(W)] behind the fibre, loss included, in the frame of the carrier's group; the record is periodic.
 
     Manakov equation (D. Marcuse et al., JLT 15, 1997) dA/dz = -alpha/2 A + D A - j 8/9 gamma (|A_x|^2 + |A_y|^2) A, e^{+jwt},
-    by symmetric split steps, each of ``step_phase`` [rad] at the highest power (O. V. Sinkin et al., JLT 21, 2003).
+    by symmetric split steps, each of ``step_phase`` [rad] at the highest power (O. V. Sinkin et al., JLT 21, 2003). ``between``:
+    places [m], rising, and what happens to the spectrum (2, n) there: something linear that commutes with dispersion and loss.
     ``ValueError``: the sampling is too narrow for what three waves of the band make.
     """
     from scipy import fft
@@ -85,18 +88,20 @@ def split_step(
     at, field = 0.0, np.asarray(x, complex)
     coefficient = 8 / 9 * gamma
     pending = 0.0
-    while at < fiber.length:
-        power = np.abs(field[0]) ** 2 + np.abs(field[1]) ** 2
-        # The peak before dispersion of the pending half step; it moves little in half a step.
-        step = min(_step(step_phase / (coefficient * float(power.max()) + 1e-300), alpha), fiber.length - at)
-        spectrum = spectrum * np.exp(-(1j * phase + alpha / 2) * (pending + step / 2))
-        field = fft.ifft(spectrum, axis=-1, workers=1)
-        power = np.abs(field[0]) ** 2 + np.abs(field[1]) ** 2
-        # Power halfway stands for the whole step: its loss enters as the mean over the step.
-        mean = np.sinh(alpha * step / 2) / (alpha / 2) if alpha > 0 else step
-        field = field * np.exp(-1j * coefficient * mean * power)
-        spectrum = fft.fft(field, axis=-1, workers=1)
-        pending, at = step / 2, at + step
+    for place, act in (*between, (fiber.length, None)):
+        while at < place:
+            power = np.abs(field[0]) ** 2 + np.abs(field[1]) ** 2
+            # The peak before dispersion of the pending half step; it moves little in half a step.
+            step = min(_step(step_phase / (coefficient * float(power.max()) + 1e-300), alpha), place - at)
+            spectrum = spectrum * np.exp(-(1j * phase + alpha / 2) * (pending + step / 2))
+            field = fft.ifft(spectrum, axis=-1, workers=1)
+            power = np.abs(field[0]) ** 2 + np.abs(field[1]) ** 2
+            # Power halfway stands for the whole step: its loss enters as the mean over the step.
+            mean = np.sinh(alpha * step / 2) / (alpha / 2) if alpha > 0 else step
+            field = field * np.exp(-1j * coefficient * mean * power)
+            spectrum = fft.fft(field, axis=-1, workers=1)
+            pending, at = step / 2, place if step == place - at else at + step
+        spectrum = spectrum if act is None else act(spectrum)
     return fft.ifft(spectrum * np.exp(-(1j * phase + alpha / 2) * pending), axis=-1, workers=1)
 
 

@@ -14,7 +14,7 @@ from dsp.units import from_db
 @final
 @dataclass(frozen=True, kw_only=True)
 class Polarization:
-    """A fibre as ``plates`` birefringent plates, each between random rotations.
+    """A fibre as ``plates`` birefringent plates, each between random rotations, one at the end of each equal part of its length.
 
     ``dgd`` [s]: differential group delay. One plate has exactly it; with more it is the mean over many fibres, whose delays are
     Maxwellian (C. D. Poole and J. Nagel, Polarization Effects in Lightwave Systems). ``loss_db``: polarisation-dependent loss
@@ -33,20 +33,31 @@ class Polarization:
         check.between(self, "loss_db", self.loss_db, 0, 10, "dB")
         check.between(self, "turning", self.turning, 0, 1e9, "rad/s", hint="50 krad/s is 50e3")
 
+    def draw(self, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
+        """The rotations (2, 2) of one fibre: in front of it, behind each plate, and behind a loss."""
+        return tuple(rotation(rng) for _ in range(self.plates + 1 + (self.loss_db > 0)))
+
+    def plate(self, x: np.ndarray, f: np.ndarray, turn: np.ndarray) -> np.ndarray:
+        """Spectra ``x`` (2, ..., n) at ``f`` [Hz] behind one plate and the rotation ``turn`` after it."""
+        single = self.dgd if self.plates == 1 else self.dgd * np.sqrt(3 * np.pi / (8 * self.plates))
+        late = np.exp(-1j * np.pi * f * single)
+        return np.tensordot(turn, np.stack((late * x[0], np.conj(late) * x[1])), 1)
+
+    def end(self, x: np.ndarray, turns: tuple[np.ndarray, ...]) -> np.ndarray:
+        """``x`` (2, ..., n) behind the loss at the far end of the fibre `draw` gave."""
+        if not self.loss_db:
+            return x
+        gains = from_db(np.array([self.loss_db, -self.loss_db]) / 2)
+        gains *= np.sqrt(2 / np.sum(gains**2))
+        return np.tensordot(turns[-1] * gains, x, 1)
+
     def matrices(self, f: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Jones matrices [output, input, f], shape (2, 2, n), of one fibre drawn from ``rng``; unitary but for ``loss_db``."""
-        f = np.asarray(f, float)
-        single = self.dgd if self.plates == 1 else self.dgd * np.sqrt(3 * np.pi / (8 * self.plates))
-        turned = np.exp(-1j * np.pi * f * single)
-        total = np.broadcast_to(rotation(rng)[:, :, None], (2, 2, f.size)).astype(complex)
-        for _ in range(self.plates):
-            total = np.stack((turned * total[0], np.conj(turned) * total[1]))
-            total = np.einsum("ij,jkf->ikf", rotation(rng), total)
-        if self.loss_db:
-            gains = from_db(np.array([self.loss_db, -self.loss_db]) / 2)
-            total = (gains * np.sqrt(2 / np.sum(gains**2)))[:, None, None] * total
-            total = np.einsum("ij,jkf->ikf", rotation(rng), total)
-        return total
+        f, turns = np.asarray(f, float), self.draw(rng)
+        total = np.broadcast_to(turns[0][:, :, None], (2, 2, f.size)).astype(complex)
+        for turn in turns[1 : self.plates + 1]:
+            total = self.plate(total, f, turn)
+        return self.end(total, turns)
 
     def axis(self, rng: np.random.Generator) -> np.ndarray:
         """The axis that states turn about, drawn from ``rng``: half its Pauli matrix times ``turning`` [rad/s], (2, 2)."""

@@ -228,6 +228,17 @@ def test_kerr_by_split_step_and_as_noise():
     assert noise == pytest.approx(CoherentStatistical().run(made).snr_db, abs=0.5)
 
 
+def test_delay_along_the_line_is_undone_with_its_interference():
+    """Thirty plates along four spans, at a power where the interference is half of the noise."""
+    spans = 4 * link(80 * km, 34.0).channel.spans
+    made = link(0.0, 24.0).vary(
+        {"channel.spans": spans, "tx.power": 3e-3, "channel.polarization": Polarization(dgd=10 * ps, plates=30)}
+    )
+    got = CoherentTimeDomain(n_symbols=16_384, kerr="split step", step_phase=0.1).run(made, np.random.default_rng(3))
+    assert got.outcome == "ok"
+    assert np.mean(got.polarizations_db) > CoherentStatistical().run(made).snr_db - 0.3  # the closed form is on the safe side
+
+
 def test_more_noise_than_the_code_bears_is_an_outcome():
     got = SHORT.run(link(0.0, 18.0), np.random.default_rng(4))
     assert got.outcome == "errors beyond the code"
