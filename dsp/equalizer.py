@@ -44,6 +44,10 @@ def transfer(taps: np.ndarray, n_precursors: int, f_relative: np.ndarray) -> np.
     return np.exp(-2j * np.pi * np.multiply.outer(f_relative, position)) @ np.asarray(taps)
 
 
+_LEAST = 1e-100
+"""Smallest cursor [V] that is one: squares of smaller ones, and taps that make them 1, run out of the numbers there are."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FixedTaps:
     """Taps as given, relative to the main tap; a gain control then makes the main cursor 1."""
@@ -61,7 +65,7 @@ class FixedTaps:
         """Taps scaled to the pulse ``h``, and the mean-square error; arguments as in `Mmse.solve`."""
         w = np.asarray(self.feed_forward)
         cursor = _window(h, main, w.size, self.n_precursors) @ w
-        if cursor == 0:
+        if abs(cursor) < _LEAST:
             return Taps(feed_forward=self.feed_forward, n_precursors=self.n_precursors, feedback=self.feedback), np.inf
         taps = Taps(feed_forward=tuple(w / cursor), n_precursors=self.n_precursors, feedback=self.feedback)
         return taps, mean_square_error(taps, h, main, noise, mean_square)
@@ -109,7 +113,7 @@ class Mmse:
         r = _autocorrelation(h, n) + noise_lags(noise, n) / mean_square
         h0 = _window(h, main, n, self.n_precursors)
         hb = np.array([_window(h, main + k, n, self.n_precursors) for k in range(1, q + 1)]).reshape(q, n)
-        if r[0] == 0 or not np.any(h0):
+        if np.max(np.abs(h0)) < _LEAST:
             silent = Taps(feed_forward=(0.0,) * n, n_precursors=self.n_precursors, feedback=(0.0,) * q)
             return silent, np.inf
         r[0] *= 1 + 1e-13  # keeps the noiseless case solvable

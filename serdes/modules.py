@@ -21,6 +21,7 @@ from dsp.grid import Grid
 from dsp.inner_ratio import OVERHEAD, after_inner, before_inner
 from dsp.units import ns
 from serdes import waveform
+from serdes.dead_links import overload
 from serdes.link import Link, Receiver, RetimedLink, Transmitter
 from serdes.noise_free import symbols
 from serdes.semi_analytic import SemiAnalytic
@@ -222,11 +223,10 @@ def run_path(
     used = sum(electrical)
     found = sensitivity(light, lane.optical_limit(used), engine)
     pre_fec = min(lane.decoded(found.standing.error_ratios()[1]) + used, 0.5)
-    overload = optics.overload(lane.host_tx.amplitude if optics.predistortion is None else optics.predistortion.full_scale)
     if used >= lane.bit_error_ratio:
         outcome, reason = "fails", f"host to module alone has a bit error ratio of {electrical[0]:.2g}"
-    elif overload:
-        outcome, reason = "overload", overload
+    elif too_bright := overload(light):
+        outcome, reason = "overload", too_bright
     elif found.outcome == "fails" or found.margin_db < 0:
         outcome = "fails"
         reason = found.reason or f"{-found.margin_db:.1f} dB of light are missing"

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from channels.channel import Cascade, Channel
+from channels.channel import Cascade, Channel, LinearChannel
 from channels.imdd import ImddChannel, flattened, without_noise
 from channels.optical_path import Detection
+from channels.stages import Stage
 from dsp import convolution, sequences
 from dsp.constellation import Constellation
 from dsp.grid import Grid
@@ -128,6 +129,13 @@ def _transfers_after(pieces: tuple[Channel, ...], f: np.ndarray) -> list[np.ndar
     for piece in pieces[:0:-1]:
         after.append(after[-1] * piece.transfer(f))
     return after[::-1]
+
+
+def is_nonlinear(channel: Channel) -> bool:
+    """Whether the linear face leaves something out that a noise-free pass knows: one of the pieces is a `Stage`."""
+    pieces = flattened(channel)
+    known = all(isinstance(piece, LinearChannel | Stage) for piece in pieces)
+    return known and any(isinstance(piece, Stage) for piece in pieces)
 
 
 def optics_in(channel: Channel) -> tuple[str, ImddChannel] | None:

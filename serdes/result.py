@@ -40,7 +40,8 @@ class LinkResult:
 
     ``ser``, ``ber``: symbol and bit error ratio before FEC. ``snr_db``: mean square of the constellation over the variance of
     the decision error. ``symbols``, ``bits``: errors counted, None for engines that do not count. ``outcome``: "ok" or what
-    went wrong, with ``reason``. Amplitude links return a `BasebandResult`, coherent ones a `serdes.coherent.CoherentResult`.
+    went wrong, with ``reason``; that of an "ok" says what was left out. Amplitude links return a `BasebandResult`,
+    coherent ones a `serdes.coherent.CoherentResult`.
     """
 
     link: Any

@@ -17,12 +17,13 @@ from dsp.constellation import Constellation
 from dsp.distribution import q
 from dsp.equalizer import Taps
 from dsp.units import db_power
+from serdes.dead_links import dead
 from serdes.eye import Eye
 from serdes.link import Link
-from serdes.noise_free import WARM_UP, Pass, noise_free, optics_in
+from serdes.noise_free import WARM_UP, Pass, noise_free
 from serdes.operating_point import OperatingPoint, operating_point
 from serdes.pattern_fit import Fit, covariance, modulated, moved, under_taps
-from serdes.result import NO_SIGNAL, BasebandResult, Lock
+from serdes.result import BasebandResult, Lock
 from serdes.spectra import LEAST
 
 _SEARCH = 2048
@@ -59,6 +60,24 @@ class Settled:
         """Mean square of the levels over the variance of the decision error [dB]."""
         constellation = self.pass_.point.link.tx.constellation
         return float(db_power(constellation.mean_square / sum(self.variances.values())))
+
+    @property
+    def point(self) -> OperatingPoint:
+        """That of the linear face with what was found here: variances, sampling instant and, spaced by a symbol, the taps."""
+        linear, m = self.pass_.point, self.pass_.grid.samples_per_symbol
+        late = (self.at - self.pass_.first) / m
+        shown = replace(
+            linear, variances=self.variances, phase_ui=linear.phase_ui + late,
+            sampling_time=linear.sampling_time + late / linear.link.symbol_rate,
+        )  # fmt: skip
+        if self.spacing != m:
+            return shown
+        taps = Taps(
+            feed_forward=tuple(self.feed_forward.tolist()),
+            n_precursors=self.n_precursors,
+            feedback=tuple(self.feedback.tolist()),
+        )
+        return replace(shown, taps=taps)
 
     def error_ratios(self) -> tuple[float, float]:
         """(symbol, bit) error ratio of threshold decisions: the mean over the pattern of Gaussian tails at each symbol."""
@@ -152,25 +171,13 @@ class SemiAnalytic:
     def run(self, link: Link) -> BasebandResult:
         """Error ratios, SNR, budget and eye of ``link``. A closed eye, an overload or a dead channel is a result with its reason."""
         point = operating_point(link)
-        if point.closed:
-            return BasebandResult.failed(link, self, point, *NO_SIGNAL)
-        if overload := _overload(link):
-            return BasebandResult.failed(link, self, point, "overload", overload)
+        if (failure := dead(self, point)) is not None:
+            return failure
         settled = self.settle(link, point)
         ser, ber = settled.error_ratios()
         gap = float(np.min(np.diff(link.tx.constellation.array)))
         rms = math.sqrt(sum(settled.variances.values()))
-        late = (settled.at - settled.pass_.first) / self.samples_per_symbol
-        shown = replace(
-            point, variances=settled.variances, phase_ui=point.phase_ui + late,
-            sampling_time=point.sampling_time + late / link.symbol_rate,
-        )  # fmt: skip
-        if self.taps_per_symbol == 1:
-            taps = Taps(
-                feed_forward=tuple(settled.feed_forward.tolist()), n_precursors=settled.n_precursors,
-                feedback=tuple(settled.feedback.tolist()),
-            )  # fmt: skip
-            shown = replace(shown, taps=taps)
+        shown = settled.point
         worst = max(settled.variances, key=lambda cause: settled.variances[cause])
         return BasebandResult(
             link=link, engine=self, operating_point=shown, ser=ser, ber=ber, snr_db=settled.snr_db,
@@ -193,11 +200,6 @@ def equalized(settled: Settled, y: np.ndarray) -> np.ndarray:
     for i, b in enumerate(settled.feedback, start=1):
         z -= b * d[WARM_UP - i : WARM_UP - i + passed.n]
     return z
-
-
-def _overload(link: Link) -> str:
-    found = optics_in(link.channel)
-    return found[1].overload(link.tx.amplitude) if found else ""
 
 
 def waveform_eye(settled: Settled, n_phases: int, n_bins: int) -> Eye:

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from channels.imdd import flattened
-from channels.stages import Stage
 from dsp import check
 from dsp.distribution import q_inv
 from dsp.units import dbm
+from serdes.dead_links import outer_drive
 from serdes.link import Link
 from serdes.noise_free import Pass, noise_free, optics_in
 from serdes.operating_point import OperatingPoint, operating_point
@@ -105,16 +104,6 @@ def _search(passed: Pass, bit_error_ratio: float, engine: SemiAnalytic, oma: flo
     loss = float(brentq(surplus, min(at, beyond), max(at, beyond), xtol=2e-3))
     surplus(loss)
     return result(loss, "found")
-
-
-def outer_drive(link: Link) -> float:
-    """Input [V] of the first optics while the transmitter holds its outermost level."""
-    drive = link.tx.amplitude * float(np.sum(link.tx.ffe.feed_forward)) * float(np.max(np.abs(link.tx.constellation.array)))
-    for piece in flattened(link.channel):
-        if isinstance(piece, Stage):
-            return drive
-        drive *= float(np.real(piece.transfer(np.zeros(1)))[0])
-    return drive
 
 
 def with_loss(link: Link, loss_db: float) -> Link:

@@ -10,13 +10,19 @@ import numpy as np
 from dsp import check
 from dsp.distribution import Interference, eye_density, pam_error_ratios
 from dsp.equalizer import Taps
+from serdes.dead_links import dead
 from serdes.eye import Eye
 from serdes.front_end import Phases, phases, with_transmit_taps
 from serdes.link import Link
+from serdes.noise_free import is_nonlinear
 from serdes.operating_point import OperatingPoint, interference, operating_point
-from serdes.result import NO_SIGNAL, BasebandResult, Lock
+from serdes.result import BasebandResult, Lock
 from serdes.spectra import LEAST
 
+SMALL_SIGNAL = (
+    "small signals about the bias only; SemiAnalytic and TimeDomain know compression and noise that follows the power"
+)
+"""What is said of a link whose channel is not linear."""
 JITTER = ("Tx jitter", "Rx jitter")
 FLOOR = 1e-13
 """Probability below which rounding in the transforms of the eye shows."""
@@ -47,13 +53,15 @@ class Statistical:
         check.instance(self, "eye", self.eye, bool)
 
     def run(self, link: Link, like: OperatingPoint | None = None) -> BasebandResult:
-        """Error ratios, SNR, budget and eye of ``link``. A closed eye or a dead channel is a result with its reason.
+        """Error ratios, SNR, budget and eye of ``link``. A closed eye, an overload or a dead channel is a result with its reason.
+
+        A channel that is not linear is taken by its linear face: the ``reason`` says so where the outcome is "ok".
 
         ``like``: where a similar link has settled, from which the search for this one may start.
         """
         point = operating_point(link, like)
-        if point.closed:
-            return BasebandResult.failed(link, self, point, *NO_SIGNAL)
+        if (failure := dead(self, point)) is not None:
+            return failure
         noise = at_slicer(point)
         ser, ber = pam_error_ratios(link.tx.constellation, link.tx.constellation.thresholds, 1.0, noise)
         eyes = {"slicer": statistical_eye(point, self.n_phases, self.n_bins, self.max_cursors)} if self.eye else {}
@@ -83,7 +91,7 @@ def _outcome(point: OperatingPoint) -> tuple[str, str]:
     rms = math.sqrt(point.mean_square_error)
     gap = float(np.min(np.diff(point.link.tx.constellation.array)))
     if rms < gap / 4:
-        return "ok", ""
+        return "ok", SMALL_SIGNAL if is_nonlinear(point.link.channel) else ""
     return "closed eye", (
         f"the rms decision error is {rms:.3g} of the outer level, more than a quarter of the level spacing {gap:.3g}; "
         f"most of it is {point.binding} ({100 * point.shares()[point.binding]:.0f} %)"

@@ -22,6 +22,11 @@ from serdes.pattern_check import PatternCheck
 from serdes.spectra import LEAST
 from serdes.stages import Adaptation, cold_taps, loop_stages
 
+MOST_STRAIN = 0.25
+"""Step of the adaptation times symbols between updates that disturbs no link. In the mean square least mean squares diverge from
+2/3 on (A. Feuer and E. Weinstein, IEEE Trans. ASSP 33, 1985); feed-forward and feedback taps share it, and updates come late.
+"""
+
 
 class Settings(Protocol):
     """What a run needs of its engine; see `serdes.time_domain.TimeDomain`."""
@@ -191,6 +196,11 @@ class Run:
         self.track: list[tuple[int, np.ndarray, np.ndarray]] = [(0, self.receiver.feed_forward, self.receiver.feedback)]
 
     @property
+    def strain(self) -> float:
+        """The largest normalised step of the adaptation times the symbols that pass before it takes effect."""
+        return _largest_step(self.engine.adaptation) * self.loop.update
+
+    @property
     def counted(self) -> int:
         """Decisions counted so far."""
         return self.tally.log.trials
@@ -265,10 +275,15 @@ def update_of(engine: Settings, bandwidth: float) -> int:
     """Symbols between two updates of loop and taps: as given, or as many as disturb neither, up to 32."""
     if engine.update is not None:
         return engine.update
-    given = engine.adaptation
-    step = max(a.step for a in given) if isinstance(given, tuple) else given
-    room = min(0.01 / bandwidth if bandwidth else 32.0, 0.25 / step if step else 32.0)
+    step = _largest_step(engine.adaptation)
+    room = min(0.01 / bandwidth if bandwidth else 32.0, MOST_STRAIN / step if step else 32.0)
     return 32 if room >= 32 else 16 if room >= 16 else 8 if room >= 8 else 1
+
+
+def _largest_step(adaptation: float | tuple[Adaptation, ...]) -> float:
+    if not isinstance(adaptation, tuple):
+        return adaptation
+    return max(0.0 if stage.rule == "frozen" else stage.step for stage in adaptation)
 
 
 def receiver_loop(engine: Settings, point: OperatingPoint, fused_way: bool = True, own_noise: float = 0.0) -> ReceiverLoop:

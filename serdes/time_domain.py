@@ -17,15 +17,18 @@ from dsp.patterns import check_pattern
 from dsp.units import db_power
 from serdes.count_detail import Convergence, CountDetail
 from serdes.counting import LAGS
+from serdes.dead_links import dead
 from serdes.link import Link
 from serdes.metrics import ErrorCount
+from serdes.noise_free import is_nonlinear
 from serdes.operating_point import OperatingPoint, operating_point
-from serdes.result import NO_SIGNAL, BasebandResult, Lock
+from serdes.result import BasebandResult, Lock
+from serdes.semi_analytic import SemiAnalytic
 from serdes.stages import Adaptation
-from serdes.stream_run import Run
+from serdes.stream_run import MOST_STRAIN, Run
 
 Progress = Callable[[int, int], Any]
-UNLOCKED = ("not aligned", "cycle slip", "no lock", "unstable adaptation")
+UNLOCKED = ("no signal", "overload", "not aligned", "cycle slip", "no lock", "unstable adaptation")
 """Outcomes in which a receiver can't be said to be locked."""
 
 
@@ -102,13 +105,17 @@ class TimeDomain:
         before the count begins. ``ser``, ``ber`` are counted ratios, 0 where no error was seen: their bounds are in
         ``symbols`` and ``bits``. ``post_fec`` takes the upper 95 % bound in that case, and takes errors as independent; code
         words are counted in `detail`. ``snr_db`` includes what wrong decisions feed back. Aggressors send no noise and no
-        jitter. ``point``: where the receiver starts from, that of the semi-analytic engine for a nonlinear link for instance.
+        jitter. ``point``: where the receiver starts from; None takes that of the linear face, or of the semi-analytic engine where
+        the channel is not linear.
         """
         check.instance("TimeDomain.run", "link", link, Link)
         check.instance("TimeDomain.run", "rng", rng, np.random.Generator)
-        point = point or operating_point(link)
-        if point.closed:
-            return BasebandResult.failed(link, self, point, *NO_SIGNAL, count=0)
+        settled = point or operating_point(link)
+        if (failure := dead(self, settled, count=0)) is not None:
+            return failure
+        if point is None and is_nonlinear(link.channel):
+            settled = SemiAnalytic().settle(link, settled).point
+        point = settled
         run = Run(self, point, rng)
         total, stopped = self.settle + self.n_symbols, "all symbols"
         try:
@@ -187,6 +194,13 @@ def _outcome(run: Run, held: bool, why: str, gap: float, checked: Checked | None
         return "unstable adaptation", "the taps grew a thousandfold and were stopped: the step of the adaptation is too large"
     if checked is not None and checked.inverted:
         return "not aligned", f"the levels arrive upside down: the checker found {run.engine.pattern} inverted"
+    rms = math.sqrt(tally.mean_square_error)
+    failing = tally.correlation < 0.5 or not held or tally.slipped or rms >= gap / 4
+    if failing and run.strain > MOST_STRAIN and math.sqrt(run.point.mean_square_error) < gap / 4:
+        return "unstable adaptation", (
+            f"a step of {run.strain:.3g} between updates is more than {MOST_STRAIN:g}, and the settled taps had an open eye: "
+            "the step of the adaptation is too large"
+        )
     if tally.correlation < 0.5:
         return "not aligned", (
             f"decisions and sent symbols correlate by {tally.correlation:.2f} at best, {LAGS} symbols around the expected delay"
@@ -197,7 +211,6 @@ def _outcome(run: Run, held: bool, why: str, gap: float, checked: Checked | None
         return "cycle slip", f"{tally.slipped} windows of {run.engine.lock.window} symbols had as many errors as guesses have"
     if checked is not None and not checked.aligned:
         return "not aligned", checked.reason
-    rms = math.sqrt(tally.mean_square_error)
     if rms >= gap / 4:
         return "closed eye", (
             f"the rms decision error is {rms:.3g} of the outer level, more than a quarter of the level spacing {gap:.3g}"

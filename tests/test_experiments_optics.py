@@ -16,11 +16,11 @@ from experiments.optical_lanes import OpticalLane
 from experiments.studies import crossover, optics
 from experiments.studies import reach as reach_study
 from experiments.studies import tdecq as tdecq_study
+from serdes.dead_links import outer_drive
 from serdes.link import Receiver, RetimedLink, Transmitter
 from serdes.modules import ARCHITECTURES, Architecture, Figure, Lane, drive_peak, optical_link, run_path, transmit_taps
 from serdes.pmd import CODES, pmd
 from serdes.semi_analytic import SemiAnalytic
-from serdes.sensitivity import outer_drive
 
 FAST = SemiAnalytic(n_symbols=2048, taps_per_symbol=2)
 LANE = OpticalLane(rate="224G")

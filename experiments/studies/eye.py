@@ -165,6 +165,8 @@ def _notes(result: BasebandResult, case: Case) -> list[str]:
     notes.append(f"slicer SNR {result.snr_db:.2f} dB; decision error: {shares}")
     if result.outcome != "ok":
         notes.append(f"{result.outcome}: {result.reason}")
+    elif result.reason:
+        notes.append(result.reason)
     return notes
 
 
