@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from channels.channel import Cascade
-from channels.fiber import OM4, MultimodeFiber, SingleModeFiber, dispersion_null
+from channels.fiber import OM4, SPEED_OF_LIGHT, MultimodeFiber, SingleModeFiber, dispersion_null
 from channels.host import HostLoss
 from channels.imdd import ImddChannel, Predistortion, flattened, without_noise
 from channels.lasers import Laser
@@ -227,9 +227,12 @@ def test_noise_follows_the_power():
     assert channel.noise_psd(f)[0] == pytest.approx(mean)
     detection = channel.detection
     causes = detection.causes(np.array(2e-3))
-    assert causes["RIN"] == pytest.approx(10**-13.5 * (0.8 * 2e-3) ** 2)
-    assert causes["shot"] == pytest.approx(2 * CHARGE * (1.6e-3 + 1e-8))
-    assert detection.density(np.array(2e-3)) == pytest.approx(sum(causes.values()))
+    assert causes["RIN"] == pytest.approx(10**-13.5 * (0.8 * 2e-3) ** 2, rel=1e-6, abs=0)
+    assert causes["shot"] == pytest.approx(2 * CHARGE * (1.6e-3 + 1e-8), rel=1e-6, abs=0)
+    # the textbook's number for 1 mA: 17.9 pA in 1 Hz
+    lit = Detection(photodiode=Photodiode(responsivity=1.0, dark_current=0.0), rest=1e-3)
+    assert np.sqrt(lit.causes(np.array(1e-3))["shot"]) == pytest.approx(17.9e-12, rel=1e-3, abs=0)
+    assert detection.density(np.array(2e-3)) == pytest.approx(sum(causes.values()), rel=1e-6, abs=0)
 
 
 @pytest.mark.parametrize("drive", [-0.6, 0.0, 0.6])
@@ -263,6 +266,29 @@ def test_phase_noise_beats_with_echoes():
     power = float(channel.received_power(np.zeros(())))
     variance = np.var(y[4000:]) / (0.8 * power) ** 2
     assert variance == pytest.approx(2 * 10**-2.6, rel=0.25)
+
+
+def test_slope_of_dispersion_is_its_derivative():
+    """beta3 is what beta2 changes by with angular frequency; 0.13 ps^3/km for G.652 at 1550 nm (17 ps/nm/km, 0.058 ps/nm^2/km)."""
+    fiber = SingleModeFiber(length=1 * km)
+    for wavelength in (1290 * nm, 1310 * nm, 1550 * nm):
+        ends = (1 - 1e-4) * wavelength, (1 + 1e-4) * wavelength
+        change = fiber.betas(ends[0])[0] - fiber.betas(ends[1])[0]
+        w = [2 * np.pi * SPEED_OF_LIGHT / end for end in ends]
+        assert fiber.betas(wavelength)[1] == pytest.approx(change / (w[0] - w[1]), rel=1e-5, abs=0)
+    assert fiber.betas(1550 * nm)[1] == pytest.approx(0.13e-36, rel=0.05, abs=0)
+
+
+def test_partition_noise_of_modes_one_by_one():
+    """Modes that arrive spread, each read off a pulse cos(pi B t), share out the power at random (G. P. Agrawal et al., JLT 6, 1988)."""
+    fiber = MultimodeFiber(length=100.0, partition=0.7)
+    wavelength = 850 * nm
+    points, weights = np.polynomial.hermite_e.hermegauss(41)
+    late = fiber.spread(wavelength) * points
+    seen, weights = np.cos(np.pi * fiber.partition_rate * late), weights / weights.sum()
+    rms = np.sqrt(weights @ seen**2 - (weights @ seen) ** 2)
+    assert rms > 0.05
+    assert fiber.partition_rms(wavelength) == pytest.approx(0.7 * rms, rel=1e-6)
 
 
 def test_overload_is_named():
@@ -343,7 +369,7 @@ def test_modes_share_out_what_is_modulated():
     detection = Detection(photodiode=Photodiode(shot=False), rest=1e-3, partition=1e-14, pedestal=0.5e-3)
     none, once, twice = (float(detection.causes(np.array(p))["mode partition"]) for p in (0.5e-3, 1e-3, 1.5e-3))
     assert none == 0
-    assert twice == pytest.approx(4 * once) == pytest.approx(1e-14 * (0.8 * 1e-3) ** 2)
+    assert twice == pytest.approx(4 * once, rel=1e-6, abs=0) == pytest.approx(1e-14 * (0.8 * 1e-3) ** 2, rel=1e-6, abs=0)
     half = detection.attenuated(0.5)
     assert float(half.density(np.array(0.5e-3))) == pytest.approx(once / 4)
     fiber = MultimodeFiber(length=100.0, partition=0.3)

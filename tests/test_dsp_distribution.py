@@ -391,9 +391,9 @@ def test_published_eye_width():
 def test_bathtub_is_symmetric_and_its_width_is_where_it_crosses():
     x = np.linspace(0, 1, 41)
     b = dual_dirac_bathtub(x, 0.1, 0.02)
-    assert b == pytest.approx(b[::-1], rel=1e-9)
+    assert b == pytest.approx(b[::-1], rel=1e-9, abs=0)
     width = dual_dirac_eye_width(1e-9, 0.1, 0.02)
-    assert dual_dirac_bathtub((1 - width) / 2, 0.1, 0.02) == pytest.approx(1e-9, rel=1e-6)
+    assert dual_dirac_bathtub((1 - width) / 2, 0.1, 0.02) == pytest.approx(1e-9, rel=1e-6, abs=0)
     assert dual_dirac_bathtub(0.0, 0.0, 0.02) == pytest.approx(0.25)
 
 
@@ -441,4 +441,4 @@ def test_bins_are_no_place_for_a_deep_tail(n_bins):
     """At 1e-14 rounding of the transform adds some 10 %; never a zero, and the integral without bins is exact."""
     law, ratio = DEEP
     assert 1 < binned_error_ratio(law, n_bins, share=True) / ratio < 1.25
-    assert pam_error_ratios(pam(4), pam(4).thresholds, 1.0, law)[0] == pytest.approx(ratio, rel=1e-9)
+    assert pam_error_ratios(pam(4), pam(4).thresholds, 1.0, law)[0] == pytest.approx(ratio, rel=1e-9, abs=0)

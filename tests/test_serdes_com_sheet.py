@@ -157,7 +157,7 @@ def test_own_set_on_a_base(tmp_path):
     )
     sheet = load(path)
     assert sheet.name == "mine"
-    assert sheet.eta_0 == pytest.approx(1e-17)
+    assert sheet.eta_0 == pytest.approx(1e-17, rel=1e-6, abs=0)
     assert sheet.c_pre == (*KR.c_pre[:2], pytest.approx((-0.2, -0.1, 0.0)))
     assert sheet.c_post == KR.c_post
     assert sheet.g_DC == (-6.0,)
@@ -201,8 +201,8 @@ KEYWORDS = {
 
 def test_keywords_become_a_sheet():
     sheet = from_keywords(KEYWORDS)
-    assert sheet.T_r == pytest.approx(7.5e-12)
-    assert sheet.C_d[0] == pytest.approx((0.12e-12,))
+    assert sheet.T_r == pytest.approx(7.5e-12, rel=1e-6, abs=0)
+    assert sheet.C_d[0] == pytest.approx((0.12e-12,), rel=1e-6, abs=0)
     assert sheet.cases[1].rx.z_p == pytest.approx((0.029, 0.0018))
     assert sheet.b_min == pytest.approx((-0.85, -0.3))
     assert from_keywords({**KEYWORDS, "FORCE_TR": 0}).T_r == 0
