@@ -40,9 +40,10 @@ def not_negative(owner: object, field: str, value: Any, unit: str = "", hint: st
 
 
 def between(owner: object, field: str, value: Any, low: float, high: float, unit: str = "", hint: str = "") -> None:
-    """``low <= value <= high``, finite."""
+    """``low <= value <= high``, finite. A ``hint`` that asks for another unit ("was ... meant?") is for a positive value alone."""
     finite(owner, field, value, unit)
     if not low <= value <= high:
+        hint = "" if value <= 0 and hint.startswith("was ") else hint
         raise fail(owner, field, f"from {low:g} to {high:g}" + (f" [{unit}]" if unit else ""), value, hint)
 
 

@@ -36,6 +36,21 @@ def _folder(path: Path) -> Path:
 Out = Annotated[Path, typer.Option("--out", help="Folder for figures and tables.", callback=_folder)]
 
 
+INTERRUPTED = 130
+"""Exit status of a command that Ctrl-C ended, with what was there written."""
+
+
+def whole(text: str) -> int:
+    """A whole number as people write it: 1000000, 1_000_000 or 1e6."""
+    try:
+        number = float(text)
+        if not number.is_integer():
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"must be a whole number, for example 1000000 or 1e6, got {text!r}") from None
+    return int(number) if "e" in text.lower() else int(text.partition(".")[0])
+
+
 _NARROWEST = 14
 """Columns of text are not wrapped below this many characters."""
 

@@ -1,14 +1,18 @@
 import csv
 import json
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from channels.copper import Twinax
 from channels.touchstone import write_touchstone
 from experiments import cli
+from experiments.commands import files
 from experiments.commands.files import commands
+from experiments.console import whole
 from experiments.studies import eye
 
 F = np.arange(0, 401) * 100e6
@@ -71,6 +75,40 @@ def test_a_file_with_gain_is_said_to_be_left_as_it_is(pair, tmp_path):
     write_touchstone(tmp_path / "gain.s2p", F, 1.4 * Twinax(length=0.2).s(F, 100.0), 100.0)
     (told,) = [note for note in eye.from_file(tmp_path / "gain.s2p", "56G").notes if "not-passive" in note]
     assert "left as they are, losses and eyes are those of data with gain and not to be trusted" in told
+
+
+@contextmanager
+def interrupted(name):
+    """In place of a progress bar: Ctrl-C after the first block."""
+
+    def report(*state):
+        raise KeyboardInterrupt
+
+    yield report
+
+
+def test_ctrl_c_ends_a_count_with_what_was_counted_and_says_so(short, tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "progress", interrupted)
+    done = CliRunner().invoke(commands, ["eye", str(short), "--rate", "56G", "--counted", "1e6", "--out", str(tmp_path)])
+    assert done.exit_code == 130
+    assert "cancelled: stopped by the user" in done.output
+    assert "Openings at an error ratio of 0.0001, cancelled" in " ".join(done.output.split())
+    (told,) = json.loads((tmp_path / "answer.json").read_text(encoding="utf-8"))["tables"]["result"]
+    assert told["outcome"] == "cancelled"
+    with interrupted("") as report:
+        answer = eye.run(eye.from_file(short, "56G"), counted=N, progress=report)
+    assert any("cancelled" in title for title in titles(answer.figures["eye"]()))
+
+
+@pytest.mark.parametrize(("text", "value"), [("1e6", 1_000_000), ("20_000", 20_000), ("5", 5), ("12.0", 12)])
+def test_whole_numbers_as_people_write_them(text, value):
+    assert whole(text) == value
+
+
+@pytest.mark.parametrize("text", ["1.5", "1e-3", "many", "inf", "nan", ""])
+def test_what_is_no_whole_number_is_refused(text):
+    with pytest.raises(typer.BadParameter, match="whole number"):
+        whole(text)
 
 
 def test_no_error_is_told_as_a_bound_in_the_figure(short):

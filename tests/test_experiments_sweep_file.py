@@ -1,4 +1,5 @@
 import tomllib
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -160,6 +161,27 @@ def test_the_command_writes_everything_and_goes_on_where_it_stopped(study, tmp_p
     other = CliRunner().invoke(commands, ["sweep", str(path), "--workers", "1", "--out", str(out)])
     assert isinstance(other.exception, ValueError)
     assert "results of another sweep are here" in str(other.exception)
+
+
+def test_ctrl_c_keeps_what_is_there_and_says_how_to_go_on(study, tmp_path, monkeypatch):
+    @contextmanager
+    def interrupted(name):
+        pressed = []
+
+        def report(state):
+            if state.done and not pressed:
+                pressed.append(True)
+                raise KeyboardInterrupt
+
+        yield report
+
+    with monkeypatch.context() as patched:
+        patched.setattr("experiments.commands.sweep._bar", interrupted)
+        done = CliRunner().invoke(commands, ["sweep", str(study(STUDY)), "--workers", "1", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 130
+    assert "the same command goes on where this one stopped" in done.output
+    again = CliRunner().invoke(commands, ["sweep", str(study(STUDY)), "--workers", "1", "--out", str(tmp_path / "out")])
+    assert (again.exit_code, "4 ok" in again.output) == (0, True)
 
 
 def test_the_report_command_writes_a_page(tmp_path, monkeypatch):

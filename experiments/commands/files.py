@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from experiments.console import Config, Out, finish, progress, show
+from experiments.console import INTERRUPTED, Config, Out, finish, progress, show, whole
 
 commands = typer.Typer()
 
@@ -78,7 +78,11 @@ def eye(
     next_: Annotated[list[Path] | None, typer.Option("--next", help="Near-end crosstalk file; may be repeated.")] = None,
     counted: Annotated[
         int | None,
-        typer.Option(help="Count errors over so many symbols, clock loop closed, instead of the statistical engine."),
+        typer.Option(
+            parser=whole,
+            metavar="INTEGER",
+            help="Count errors over so many symbols, clock loop closed, instead of the statistical engine.",
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the counted run.")] = 1,
     pattern: Annotated[
@@ -110,8 +114,13 @@ def eye(
     with progress("eye") as report:
         answer = study.run(case, counted, seed, report, pattern, blind)
     columns = {"eye": "eye", "height": "height, outer level 1", "width_ui": "width UI", "state": "state"}
-    show(answer.tables["eye"], columns, f"Openings at an error ratio of {case.error_ratio:g}")
+    cancelled = any(row["outcome"] == "cancelled" for row in answer.tables["result"])
+    show(
+        answer.tables["eye"], columns, f"Openings at an error ratio of {case.error_ratio:g}{', cancelled' if cancelled else ''}"
+    )
     finish(answer, out)
+    if cancelled:
+        raise typer.Exit(INTERRUPTED)
 
 
 def port_map(ports: str | None) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from experiments.console import Out, progress
+from experiments.console import INTERRUPTED, Out, progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,8 @@ def sweep(
     for path in written:
         typer.echo(f"wrote {path}")
     if found.attrs["cancelled"] == "true":
-        raise typer.Exit(130)
+        typer.echo("cancelled: the same command goes on where this one stopped")
+        raise typer.Exit(INTERRUPTED)
 
 
 def _summary(found: Any) -> None:

@@ -122,6 +122,8 @@ def run(
         case = replace(case, notes=(*case.notes, text))
     openings = _openings(result, case.error_ratio)
     record = {"channel": case.name, "symbol_rate_gbd": case.link.symbol_rate / GBd, **result.record()}
+    if result.outcome == "cancelled":
+        case = replace(case, name=f"{case.name}, cancelled")
     figures = {"eye": lambda: _draw(result, case)}
     detail = result.detail
     if detail is not None:
