@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,8 +34,7 @@ class Waveform:
     def __post_init__(self) -> None:
         check.symbol_rate(self, "symbol_rate", self.symbol_rate)
         check.not_negative(self, "noise_rms", self.noise_rms, "W")
-        if self.symbols.ndim != 1 or self.symbols.size < 32 or np.any((self.symbols < 0) | (self.symbols > 3)):
-            raise check.fail(self, "symbols", "32 or more level indices 0 to 3", self.symbols.shape)
+        _check_symbols(self, self.symbols)
         if self.power.ndim != 1 or self.power.size % self.symbols.size or not np.all(np.isfinite(self.power)):
             raise check.fail(self, "power", f"a finite multiple of {self.symbols.size} samples", self.power.shape)
         for array in (self.power, self.symbols):
@@ -140,6 +141,34 @@ def outer_powers(average: float, extinction_db: float) -> tuple[float, float]:
     return 2 * average / (ratio + 1), 2 * average * ratio / (ratio + 1)
 
 
+def _check_symbols(owner: object, symbols: np.ndarray) -> None:
+    """``ValueError`` unless ``symbols`` are indices of four levels, all of which occur."""
+    if symbols.ndim != 1 or symbols.size < 32 or not np.issubdtype(symbols.dtype, np.integer):
+        raise check.fail(owner, "symbols", "32 or more whole numbers in one row", f"shape {symbols.shape} of {symbols.dtype}")
+    low, high = int(symbols.min()), int(symbols.max())
+    if low < 0 or high > 3:
+        raise check.fail(owner, "symbols", "level indices 0 to 3", f"{low} to {high}")
+    there = np.unique(symbols).tolist()
+    if len(there) < 4:
+        raise check.fail(owner, "symbols", "of all four levels, 0 to 3", f"only {', '.join(map(str, there))}")
+
+
+def _check_power(power: np.ndarray) -> None:
+    """``ValueError`` for samples that are no optical power, or carry nothing."""
+    if power.ndim != 1 or power.size == 0:
+        raise ValueError(f"capture: power must be one row of samples, got shape {power.shape}")
+    wrong = np.flatnonzero(~np.isfinite(power))
+    if wrong.size:
+        raise ValueError(f"capture: {wrong.size} of {power.size} samples are no finite numbers, the first is number {wrong[0]}")
+    if np.ptp(power) == 0:
+        raise ValueError(f"capture: all {power.size} samples are {power[0]:g} W, nothing is modulated")
+    mean = float(np.mean(power))
+    if mean <= 0:
+        raise ValueError(
+            f"capture: the average power must be above 0 W, got {mean:.3g} W (is it AC coupled, inverted, or not in watts?)"
+        )
+
+
 def _runs(mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Starts and lengths of the runs of True in a periodic sequence."""
     if np.all(mask):
@@ -157,10 +186,14 @@ def aligned(
     """A capture of one period (or more: the first is taken) of a pattern, brought to `FINE` samples a symbol and aligned.
 
     ``symbols`` None: the pattern is looked for among SSPRQ, PRBS13Q and their inversions. Any real ``samples_per_ui`` of 2 or more.
-    ``ValueError`` where the samples don't hold a period, or the pattern is not found in them.
+    ``ValueError`` where the samples are not finite, constant or not positive in the mean, symbols are not indices of all four
+    levels, the samples don't hold a period, or the pattern is not found in them.
     """
     power = np.asarray(power, float)
+    _check_power(power)
     check.between("aligned", "samples_per_ui", samples_per_ui, 2, 4096)
+    if symbols is not None:
+        _check_symbols("capture", np.asarray(symbols))
     patterns = {"given": np.asarray(symbols)} if symbols is not None else _patterns()
     best, found = 0.0, None
     seen = power.size / samples_per_ui
@@ -214,14 +247,13 @@ def read(path: Path, samples_per_ui: float | None = None, symbol_rate: float | N
     """
     symbols, noise = None, 0.0
     if path.suffix.lower() == ".npz":
-        with np.load(path, allow_pickle=False) as held:
-            if "waveform_w" not in held:
-                raise ValueError(f"{path}: has no array 'waveform_w', only {', '.join(held)}")
-            power = np.asarray(held["waveform_w"], float)
-            symbols = np.asarray(held["symbols"]) if "symbols" in held else None
-            samples_per_ui = samples_per_ui or (float(held["samples_per_ui"]) if "samples_per_ui" in held else None)
-            symbol_rate = symbol_rate or (float(held["symbol_rate"]) if "symbol_rate" in held else None)
-            noise = float(held["noise_rms_w"]) if "noise_rms_w" in held else 0.0
+        held = _npz(path)
+        if "waveform_w" not in held:
+            raise ValueError(f"{path}: has no array 'waveform_w', only {', '.join(held) or 'nothing'}")
+        power, symbols = held["waveform_w"], held.get("symbols")
+        samples_per_ui = samples_per_ui or _number(path, held, "samples_per_ui")
+        symbol_rate = symbol_rate or _number(path, held, "symbol_rate")
+        noise = _number(path, held, "noise_rms_w") or 0.0
     else:
         power, interval = _csv(path)
         if samples_per_ui is None and interval and symbol_rate:
@@ -235,6 +267,27 @@ def read(path: Path, samples_per_ui: float | None = None, symbol_rate: float | N
         return aligned(power, samples_per_ui, symbol_rate, symbols, noise)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def _npz(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of numbers in an archive. ``ValueError`` in words of our own for what is none."""
+    if not zipfile.is_zipfile(path):
+        path.stat()
+        raise ValueError(f"{path}: is no .npz archive, or a damaged one (numpy.savez writes one)")
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            return {name: held[name] for name in held.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path}: an array in it is damaged or not of numbers") from error
+
+
+def _number(path: Path, held: dict[str, np.ndarray], name: str) -> float | None:
+    """A single number among the arrays, None where it is missing."""
+    if name not in held:
+        return None
+    if held[name].size != 1 or held[name].dtype.kind not in "iuf":
+        raise ValueError(f"{path}: {name!r} must be one number, got shape {held[name].shape} of {held[name].dtype}")
+    return float(held[name].item())
 
 
 def _csv(path: Path) -> tuple[np.ndarray, float | None]:

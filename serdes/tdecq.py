@@ -97,7 +97,7 @@ class Tdecq:
     def record(self) -> dict[str, object]:
         """Flat, for a table or JSON."""
         return {
-            "tdecq_db": round(self.tdecq_db, 3) if np.isfinite(self.tdecq_db) else str(self.tdecq_db),
+            "tdecq_db": round(self.tdecq_db, 3) if np.isfinite(self.tdecq_db) else None,
             "outcome": self.outcome,
             "reason": self.reason,
             "main_tap": self.main_tap,

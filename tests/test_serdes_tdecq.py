@@ -206,6 +206,68 @@ def test_files(tmp_path):
         read(tmp_path / "e.csv", 4, RATE)
 
 
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (lambda p, s: (p, s + 5), "level indices 0 to 3, got '5 to 8'"),
+        (lambda p, s: (p, np.where(s > 1, 3, 0)), "all four levels, 0 to 3, got 'only 0, 3'"),
+        (lambda p, s: (p, np.zeros_like(s)), "got 'only 0'"),
+        (lambda p, s: (p, s + 0.5), "whole numbers"),
+        (lambda p, s: (-p, s), "average power must be above 0 W.*AC coupled"),
+        (lambda p, s: (p - p.mean() - 1e-9, s), "average power must be above 0 W"),
+        (lambda p, s: (np.where(np.arange(p.size) == 5, np.nan, p), s), "1 of 8192 samples are no finite numbers, the first is number 5"),
+        (lambda p, s: (0 * p, s), "all 8192 samples are 0 W, nothing is modulated"),
+        (lambda p, s: (p.reshape(2, -1), s), "one row of samples"),
+    ],
+)  # fmt: skip
+def test_every_fault_of_a_capture_has_its_own_cause(change, cause, tmp_path):
+    good = transmitter(35e9, n=512)
+    power, symbols = change(good.power, good.symbols)
+    np.savez(tmp_path / "w.npz", waveform_w=power, symbols=symbols, samples_per_ui=16.0, symbol_rate=RATE)
+    with pytest.raises(ValueError, match=rf"w\.npz: .*{cause}"):
+        read(tmp_path / "w.npz")
+
+
+def test_damaged_archives_are_said_in_our_own_words(tmp_path):
+    path = tmp_path / "w.npz"
+    with pytest.raises(FileNotFoundError):
+        read(path)
+    path.write_text("xx", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"w\.npz: is no \.npz archive, or a damaged one"):
+        read(path)
+    np.savez(path, waveform_w=np.array([{}, None], object))
+    with pytest.raises(ValueError, match="damaged or not of numbers"):
+        read(path)
+    np.savez(path, waveform_w=np.arange(1e5))
+    whole = bytearray(path.read_bytes())
+    whole[5000:6000] = bytes(1000)
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match="damaged or not of numbers"):
+        read(path)
+    np.savez(path, waveform_w=np.ones(100), symbol_rate=np.ones(3))
+    with pytest.raises(ValueError, match="'symbol_rate' must be one number"):
+        read(path)
+
+
+def test_what_json_cannot_say_is_null(tmp_path):
+    """An extinguished lower level has an infinite extinction; the JSON stays valid."""
+    from typer.testing import CliRunner
+
+    from experiments.commands.optics import commands
+
+    power = 1e-3 * (1 + pam(4).array[sequences.prbs13q()])
+    np.savez(tmp_path / "w.npz", waveform_w=np.repeat(power, 8) - 1e-9, samples_per_ui=8.0, symbol_rate=RATE)
+    done = CliRunner().invoke(commands, ["tdecq", str(tmp_path / "w.npz"), "--filtered", "--json"])
+    assert done.exit_code == 0
+
+    def refuse(word):
+        raise AssertionError(word)
+
+    record = json.loads(done.output, parse_constant=refuse)
+    assert record["extinction_db"] is None
+    assert record["tdecq_db"] is not None
+
+
 def test_kernels_compiled_and_plain():
     rng = np.random.default_rng(2)
     x, w, symbols = rng.standard_normal((2, 40, 3)), np.array([-0.1, 1.0, 0.1]), rng.integers(4, size=40).astype(np.uint8)
@@ -302,5 +364,5 @@ def test_wrong_references_are_named(field, value):
 def test_wrong_waveforms_are_named(field, value):
     with pytest.raises(ValueError, match=field):
         replace(transmitter(), **{field: value})
-    with pytest.raises(ValueError, match="level 3"):
-        Waveform(power=np.ones(64), symbols=np.zeros(32, int), symbol_rate=RATE).outer_levels()
+    with pytest.raises(ValueError, match="of all four levels, 0 to 3, got 'only 0'"):
+        Waveform(power=np.ones(64), symbols=np.zeros(32, int), symbol_rate=RATE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +49,9 @@ def tdecq(
     )  # fmt: skip
     answer = study.run(waveform, samples_per_ui, symbol_rate, reference, filtered, interface, noise)
     if as_json:
-        typer.echo(json.dumps(answer.tables["tdecq"][0]))
+        row = answer.tables["tdecq"][0]
+        numbers = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in row.items()}
+        typer.echo(json.dumps(numbers, allow_nan=False))
         return
     columns = {
         "capture": "capture", "tdecq_db": "TDECQ dB", "oma_dbm": "OMA dBm", "extinction_db": "ER dB", "average_dbm": "avg dBm",
