@@ -151,6 +151,15 @@ class CoherentChannel(Channel):
         """OSNR [dB, 0.1 nm] at the far end of ``power`` [W] launched, from amplifiers alone; infinite without any."""
         return osnr_of(power * float(from_db_power(self.net_db)), float(self.noise_psd(np.zeros(1))[0]))
 
+    @property
+    def without_closed_form(self) -> int | None:
+        """Place of the first span whose fibre has a Kerr effect but too little dispersion for the Gaussian noise model, or None."""
+        for i, span in enumerate(self.spans):
+            kerr = span.kerr > 0 and span.fiber.length > 0
+            if kerr and abs(span.fiber.betas(self.wavelength)[0]) / span.fiber.length < nonlinear.LEAST_BETA2:
+                return i
+        return None
+
     def nonlinear_snr_db(self, power: float, symbol_rate: float, coherent: bool | None = None) -> float:
         """Signal over nonlinear interference [dB] by the Gaussian noise model at ``power`` [W] launched; infinite without Kerr.
 

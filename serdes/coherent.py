@@ -17,7 +17,7 @@ from dsp.constellation import Constellation, qam
 from dsp.converter import Converter
 from dsp.tone import ToneTiming
 from dsp.training import Training
-from dsp.units import GHz, db_power, from_db_power, mW
+from dsp.units import GHz, db_power, from_db_power, mW, nm
 from serdes.coherent_metrics import rail, required_snr_db
 from serdes.link import vary
 from serdes.result import LinkResult, Lock
@@ -235,6 +235,17 @@ def beyond_band(link: CoherentLink) -> tuple[str, str] | None:
         return None
     return "band", (
         f"the signal reaches {reaches / GHz:.1f} GHz from the oscillator, two samples a symbol take {link.symbol_rate / GHz:.1f} GHz"
+    )
+
+
+def unmodelled(link: CoherentLink) -> tuple[str, str] | None:
+    """Outcome and reason where the closed form of the nonlinear noise has no answer, else None."""
+    span = link.channel.without_closed_form
+    if span is None:
+        return None
+    return "no dispersion", (
+        f"the fibre of spans[{span}] has less than 0.1 ps/nm/km at {link.channel.wavelength / nm:g} nm, where the Gaussian noise "
+        'model has no answer: count with kerr="split step" or "none", or set kerr to 0'
     )
 
 

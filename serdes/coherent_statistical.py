@@ -10,7 +10,7 @@ import numpy as np
 from channels.amplifier import combined_db, snr_from_osnr
 from dsp.converter import Converter
 from dsp.units import db_power, dbm, from_db_power, from_dbm
-from serdes.coherent import CREST, CoherentLink, CoherentResult, verdict
+from serdes.coherent import CREST, CoherentLink, CoherentResult, unmodelled, verdict
 from serdes.coherent_band import at_converter, equalized, skew_db
 from serdes.coherent_metrics import bit_error_ratio, gaussian_information, symbol_error_ratio
 
@@ -33,6 +33,8 @@ class CoherentStatistical:
 
     def run(self, link: CoherentLink) -> CoherentResult:
         """SNR of each cause and all together; both polarisations are alike."""
+        if refused := unmodelled(link):
+            return CoherentResult(link=link, engine=self, outcome=refused[0], reason=refused[1])
         parts = self.budget(link)
         snr = combined_db(*parts.values())
         if not np.isfinite(snr):
@@ -148,6 +150,8 @@ def coherent_reach(
         return min(result.margin_db - margin_db, power, 1e3)
 
     low, high = bracket
+    if refused := unmodelled(link_at(low)):
+        return CoherentReach(length=0.0, outcome="none", reason=refused[1])
     if spare(low) < 0:
         return CoherentReach(
             length=0.0, outcome="none", reason=f"margin is {spare(low):.2f} dB short at {low / 1e3:g} km already"

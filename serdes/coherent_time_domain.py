@@ -15,7 +15,7 @@ from dsp.dispersion import root_raised_cosine
 from dsp.grid import Grid
 from dsp.tone import resampled
 from dsp.units import db_power, from_db_power
-from serdes.coherent import CREST, CoherentLink, CoherentResult, beyond_band, starved, verdict
+from serdes.coherent import CREST, CoherentLink, CoherentResult, beyond_band, starved, unmodelled, verdict
 from serdes.coherent_metrics import mutual_information, nearest, rail
 from serdes.coherent_receiver import Failure, Received, receive
 from serdes.metrics import ErrorCount
@@ -44,8 +44,8 @@ class CoherentTimeDomain:
 
     def run(self, link: CoherentLink, rng: np.random.Generator) -> CoherentResult:
         """One record through the whole chain. A stage that fails is the result's outcome."""
-        if aliased := beyond_band(link):
-            return CoherentResult(link=link, engine=self, outcome=aliased[0], reason=aliased[1])
+        if refused := beyond_band(link) or (unmodelled(link) if self.kerr == "gaussian" else None):
+            return CoherentResult(link=link, engine=self, outcome=refused[0], reason=refused[1])
         pilots = link.rx.pilots.draw(self.n_symbols, rng)
         indices = rng.integers(0, link.tx.constellation.n, (2, self.n_symbols))
         points = link.tx.constellation.array / np.sqrt(link.tx.constellation.mean_square)

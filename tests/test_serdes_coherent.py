@@ -278,6 +278,27 @@ def test_a_line_without_amplifiers_that_needs_one_is_named():
     assert CoherentStatistical().run(made.vary({"channel.spans.0.amplifier": Edfa()})).outcome != "no amplifier"
 
 
+def test_a_line_without_dispersion_has_no_closed_form_but_can_be_counted():
+    """Both faces name it; without Kerr effect and by split steps it is a link as any other."""
+    flat = link(80 * km, 24.0, **{"channel.wavelength": 1310e-9, "channel.spans.0.fiber.dispersion": None})
+    for got in (CoherentStatistical().run(flat), SHORT.run(flat, np.random.default_rng(1))):
+        assert got.outcome == "no dispersion"
+        assert "spans[0]" in got.reason
+    assert dataclasses.replace(SHORT, kerr="split step").run(flat, np.random.default_rng(1)).outcome == "ok"
+    assert CoherentStatistical().run(flat.vary({"channel.spans.0.kerr": 0.0})).outcome == "ok"
+    found = coherent_reach(lambda x: flat.vary({"channel.spans.0.fiber.length": x}), (1 * km, 100 * km))
+    assert (found.outcome, "1310 nm" in found.reason) == ("none", True)
+
+
+def test_a_line_without_loss_has_its_nonlinear_noise():
+    parts = [
+        CoherentStatistical().budget(link(80 * km, **{"channel.spans.0.fiber.loss_db_per_km": loss}))["nonlinear"]
+        for loss in (0.0, 1e-6, 0.2)
+    ]
+    assert parts[0] == pytest.approx(parts[1], abs=1e-3)
+    assert parts[0] < parts[2] - 3
+
+
 def test_long_lines_need_long_records():
     made = link(0.0, 24.0).vary({"channel.spans": 15 * link(80 * km, 22.0).channel.spans})
     got = CoherentTimeDomain(n_symbols=8192).run(made, np.random.default_rng(12))
