@@ -67,7 +67,10 @@ class RackStack:
 
 @dataclass(frozen=True, kw_only=True)
 class CopperDomain:
-    """How many racks and GPUs copper of some reach joins, and what bounds them: "reach", "radix" or "power"."""
+    """How many racks and GPUs copper of some reach joins, and what bounds them: "reach", "radix" or "power".
+
+    No racks and no GPUs where the reach ends before the nearest tray's cables do.
+    """
 
     racks: int
     gpus: int
@@ -93,7 +96,8 @@ def copper_domain(
     check.positive("copper_domain", "rack_width", rack_width, "m")
     longest = stack.longest_cable
     if reach * (1 + REACH_TOLERANCE) < longest:
-        racks, gpus = 1, stack.gpus_within(reach * (1 + REACH_TOLERANCE))
+        gpus = stack.gpus_within(reach * (1 + REACH_TOLERANCE))
+        racks = 1 if gpus else 0
     else:
         racks = 1 + 2 * max(0, math.floor((reach - longest) / rack_width + 1e-9))
         gpus = racks * stack.gpus

@@ -18,7 +18,7 @@ COLLECTIVES = ("all-reduce", "reduce-scatter", "all-gather", "all-to-all", "broa
 
 
 def bus_factor(collective: str, n: npt.ArrayLike) -> np.ndarray:
-    """What nccl-tests multiplies size over time by to get its "busbw": 2(n-1)/n, (n-1)/n or 1."""
+    """What nccl-tests multiplies size over time by to get its "busbw": 2(n-1)/n, (n-1)/n or 1 (of one GPU, too)."""
     check.one_of("bus_factor", "collective", collective, COLLECTIVES)
     n = _ranks("bus_factor", n)
     if collective in ("broadcast", "reduce"):
@@ -41,14 +41,13 @@ def ring(
     A broadcast or reduction down a chain has n-1 hops. ``network_hop``: those between nodes, by default as ``hop``.
     """
     n, k = _ranks("ring", n), _ranks("ring", nodes, "nodes")
-    _positive("ring", size=size, bandwidth=bandwidth)
-    check.not_negative("ring", "hop", hop, "s")
+    across = hop if network_hop is None else network_hop
+    _sound("ring", (hop, across), size=size, bandwidth=bandwidth)
     if np.any(k > n):
         raise check.fail("ring", "nodes", "at most n", nodes)
     passes = 2 if collective == "all-reduce" else 1
-    across = hop if network_hop is None else network_hop
     latency = passes * ((n - k) * hop + (k - 1) * across)
-    return latency + bus_factor(collective, n) * size / np.asarray(bandwidth, float)
+    return latency + np.where(n == 1, 0.0, bus_factor(collective, n) * size / np.asarray(bandwidth, float))
 
 
 def tree_all_reduce(
@@ -56,8 +55,7 @@ def tree_all_reduce(
 ) -> np.ndarray:
     """Double binary tree: 2 ceil(log2 n) hops and 2 S/B; NCCL counts on a ``share`` of 0.92."""
     n = _ranks("tree_all_reduce", n)
-    _positive("tree_all_reduce", size=size, bandwidth=bandwidth, share=share)
-    check.not_negative("tree_all_reduce", "hop", hop, "s")
+    _sound("tree_all_reduce", (hop,), size=size, bandwidth=bandwidth, share=share)
     alone = n == 1
     moved = 2 * size / (np.asarray(bandwidth, float) * share)
     return np.where(alone, 0.0, 2 * np.ceil(np.log2(n)) * hop + moved)
@@ -71,9 +69,8 @@ def in_switch_all_reduce(
     The gain over a ring is 2(n-1)/(n+1) at the same efficiency.
     """
     n = _ranks("in_switch_all_reduce", n)
-    _positive("in_switch_all_reduce", size=size, bandwidth=bandwidth)
+    _sound("in_switch_all_reduce", (hop,), size=size, bandwidth=bandwidth)
     check.between("in_switch_all_reduce", "efficiency", efficiency, 1e-3, 1)
-    check.not_negative("in_switch_all_reduce", "hop", hop, "s")
     moved = (1 + 1 / n) * size / (np.asarray(bandwidth, float) * efficiency)
     return np.where(n == 1, 0.0, 2 * hop + moved)
 
@@ -84,11 +81,12 @@ def multirail_ring(
 ) -> np.ndarray:  # fmt: skip
     """Ring over domains whose GPUs each have a port: all ports of a domain carry it side by side, B = min(up, domain nic).
 
-    Within one domain the ports do not count. The last domain may be partly filled.
+    Within one domain the ports do not count. The ports of the `smallest_domain` carry all that the ring moves, so it holds up the
+    rest.
     """
     n, k = _ranks("multirail_ring", n), nodes_of(n, domain)
-    _positive("multirail_ring", up=up, nic=nic)
-    bandwidth = np.where(k == 1, up, np.minimum(up, domain * nic))
+    _sound("multirail_ring", (), size=size, up=up, nic=nic)
+    bandwidth = np.where(k == 1, up, np.minimum(up, smallest_domain(n, domain) * nic))
     return ring(collective, size, n, bandwidth, hop, k, network_hop)
 
 
@@ -100,11 +98,13 @@ def hierarchical_all_reduce(
 
     ``overlapped``: chunks in a pipeline, the slowest stage counts (and all latencies); else the sum. ``in_switch``: efficiency
     of reduction in the domain's switch, in place of the two rings inside. ``in_network``: reduction in the network's
-    switches, too.
+    switches, too. The `smallest_domain` of r GPUs has r ports for all of S, S/r each.
     """
     n, k = _ranks("hierarchical_all_reduce", n), nodes_of(n, domain)
     across = hop if network_hop is None else network_hop
-    g = np.minimum(n, domain)
+    _sound("hierarchical_all_reduce", (hop, across), size=size, up=up, nic=nic)
+    g = np.ceil(n / k)
+    ports = smallest_domain(n, domain)
     if in_switch is None:
         inside = ring("all-reduce", size, g, up)
         latency = 2 * (g - 1) * hop
@@ -112,23 +112,23 @@ def hierarchical_all_reduce(
         inside = in_switch_all_reduce(size, g, up, 0.0, in_switch)
         latency = 2.0 * hop * (g > 1)
     if in_network:
-        between = in_switch_all_reduce(size, k, nic) / g
+        between = in_switch_all_reduce(size, k, nic) / ports
         latency = latency + 2.0 * across * (k > 1)
     else:
-        between = ring("all-reduce", size, k, nic) / g
+        between = ring("all-reduce", size, k, nic) / ports
         latency = latency + 2 * (k - 1) * across
     return latency + (np.maximum(inside, between) if overlapped else inside + between)
 
 
 def all_to_all(size: float, n: npt.ArrayLike, domain: int, up: float, nic: float, hop: float = 0.0) -> np.ndarray:
-    """All-to-all of S per GPU: (n-1)/n S over the scale-up port, of which (1-1/k) S leaves the domain by the GPU's own NIC.
+    """All-to-all of S per GPU: (n-1)/n S over the scale-up port, of which (1-r/n) S leaves the domain by the GPU's own NIC.
 
-    The slower of the two counts; ``hop`` is paid log2 n times.
+    r: GPUs of the smallest domain, 1-r/n is 1-1/k where all of the k domains are full. The slower of the two counts; ``hop`` is
+    paid log2 n times.
     """
-    n, k = _ranks("all_to_all", n), nodes_of(n, domain)
-    _positive("all_to_all", size=size, up=up, nic=nic)
-    check.not_negative("all_to_all", "hop", hop, "s")
-    return np.ceil(np.log2(n)) * hop + size * np.maximum((n - 1) / n / up, (1 - 1 / k) / nic)
+    n = _ranks("all_to_all", n)
+    _sound("all_to_all", (hop,), size=size, up=up, nic=nic)
+    return np.ceil(np.log2(n)) * hop + size * np.maximum((n - 1) / n / up, (1 - smallest_domain(n, domain) / n) / nic)
 
 
 def nccl_ring(
@@ -147,9 +147,14 @@ def nccl_ring(
 
 
 def nodes_of(n: npt.ArrayLike, domain: int) -> np.ndarray:
-    """Domains that ``n`` GPUs fill, the last one perhaps partly."""
+    """Fewest domains that hold ``n`` GPUs."""
     check.count("nodes_of", "domain", domain, 1)
     return np.ceil(_ranks("nodes_of", n) / domain)
+
+
+def smallest_domain(n: npt.ArrayLike, domain: int) -> np.ndarray:
+    """GPUs of the smallest of the fewest domains over which ``n`` GPUs spread as evenly as they can, which is their best place."""
+    return np.floor(_ranks("smallest_domain", n) / nodes_of(n, domain))
 
 
 def with_retries(bandwidth: float, frame_loss: float, window: int = 1) -> float:
@@ -181,6 +186,13 @@ def _ranks(owner: str, n: npt.ArrayLike, field: str = "n") -> np.ndarray:
     if not np.all(np.isfinite(values) & (values >= 1) & (values == np.floor(values))):
         raise check.fail(owner, field, "a whole number of 1 or more", n)
     return values
+
+
+def _sound(owner: str, hops: Sequence[float], **values: npt.ArrayLike) -> None:
+    """Sizes and bandwidths are above 0, latencies 0 or more: ``hops`` are ``hop`` and ``network_hop``."""
+    _positive(owner, **values)
+    for field, value in zip(("hop", "network_hop"), hops, strict=False):
+        check.not_negative(owner, field, value, "s")
 
 
 def _positive(owner: str, **values: npt.ArrayLike) -> None:

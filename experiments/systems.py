@@ -10,7 +10,7 @@ import numpy as np
 from dsp import check
 from dsp.units import km, ns
 from experiments.cluster import copper_domain, gpus_within_radius
-from experiments.collectives import hierarchical_all_reduce, multirail_ring, nodes_of, ring, tree_all_reduce
+from experiments.collectives import hierarchical_all_reduce, multirail_ring, nodes_of, ring, smallest_domain, tree_all_reduce
 from experiments.exports import Dimension, SimLink, astra_yaml, simai_flags, simai_topology
 from experiments.interconnects import RATES
 from experiments.optical_reach import MARGIN_DB, optical_bit_error_ratio, optical_frame_loss, optical_reach
@@ -61,7 +61,7 @@ def systems(w: Wire, gpu: Platform) -> tuple[System, ...]:
             k = nodes_of(n, domain)
             around = multirail_ring("all-reduce", size, n, domain, up, nic, HOP, NETWORK_HOP)
             inside = 2 * (np.minimum(n, domain) - 1) * HOP
-            tree = inside + tree_all_reduce(size, np.maximum(k, 1), min(up, domain * nic), TREE_HOP)
+            tree = inside + tree_all_reduce(size, k, np.minimum(up, smallest_domain(n, domain) * nic), TREE_HOP)
             return np.where(k > 1, np.minimum(around, tree), around)
 
         return time

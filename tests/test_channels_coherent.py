@@ -147,6 +147,13 @@ def test_osnr_of_one_span_is_58_plus_power_less_loss_and_figure():
     assert line.osnr_db(1e-3) == pytest.approx(58 - 20 - 5, abs=0.06)
 
 
+def test_an_amplifier_without_gain_adds_nothing():
+    nothing = Span(fiber=fiber(0.0), amplifier=Edfa())
+    assert CoherentChannel(spans=(nothing,)).osnr_db(1e-3) == np.inf
+    assert CoherentChannel(spans=(dataclasses.replace(nothing, amplifier=Edfa(gain_db=0.0)),)).osnr_db(1e-3) == np.inf
+    assert CoherentChannel(spans=(dataclasses.replace(nothing, connector_loss_db=0.5),)).osnr_db(1e-3) < 60
+
+
 def test_loading_makes_the_osnr():
     rng = np.random.default_rng(5)
     x = np.full((2, 200_000), 0.1 + 0j)

@@ -20,6 +20,11 @@ from experiments.paths import Cluster, total
 MILE = 1609.344
 
 
+def test_copper_that_reaches_no_tray_joins_nothing():
+    found = copper_domain(0.1)
+    assert (found.racks, found.gpus, found.bound) == (0, 0, "reach")
+
+
 def test_cables_of_the_rack_are_two_miles():
     domain = ScaleUpDomain()
     assert domain.pairs == 5184

@@ -100,6 +100,33 @@ def test_all_to_all_leaves_the_domain_by_one_nic():
         assert SIZE / time_taken / GB == pytest.approx(expected)
 
 
+def test_the_smallest_domain_holds_up_the_rest():
+    """Nine GPUs in domains of eight are five and four: four ports for all that the ring moves, not eight."""
+    size, up, g = 8e9, 4e11, [9, 11, 13, 15]
+    nic = up / 8
+    assert c.smallest_domain([1, 8, 9, 16, 23], 8).tolist() == [1, 8, 4, 8, 7]
+    assert float(c.multirail_ring("all-reduce", size, 9, 8, up, nic)) == pytest.approx(2 * 8 / 9 * size / (4 * nic))
+    assert float(c.all_to_all(size, 9, 8, up, nic)) == pytest.approx(5 / 9 * size / nic)
+    assert float(c.hierarchical_all_reduce(size, 9, 8, up, nic)) == pytest.approx(size / (4 * nic))
+    full = c.hierarchical_all_reduce(size, 16, 8, up, nic / 4, in_network=True)
+    assert np.all(c.hierarchical_all_reduce(size, g, 8, up, nic / 4, in_network=True) > full)
+    assert np.all(
+        c.multirail_ring("all-reduce", size, g, 8, up, nic / 4) > c.multirail_ring("all-reduce", size, 16, 8, up, nic / 4)
+    )
+    assert np.all(c.all_to_all(size, g, 8, up, nic) > c.all_to_all(size, 16, 8, up, nic))
+
+
+def test_nobody_to_tell():
+    assert float(c.ring("broadcast", SIZE, 1, GB)) == float(c.ring("reduce", SIZE, 1, GB, us)) == 0.0
+
+
+def test_latency_of_a_switch_is_two_hops():
+    """Up to it and down from it; at a size of next to nothing that is all there is."""
+    assert float(c.in_switch_all_reduce(1e-9, 72, GB, us)) == pytest.approx(2 * us)
+    inside = c.hierarchical_all_reduce(1e-9, 144, 72, GB, GB, hop=us, network_hop=10 * us, in_switch=1.0, in_network=True)
+    assert float(inside) == pytest.approx(22 * us)
+
+
 def test_bus_bandwidth_undoes_the_time():
     for kind in c.COLLECTIVES:
         factor = float(c.bus_factor(kind, 16))
@@ -166,9 +193,11 @@ def test_sweeps_end_at_their_points():
 
 
 def test_a_million_gpus():
-    n = np.unique(np.round(np.geomspace(8, 1e6, 2000)).astype(int))
-    curve = c.multirail_ring("all-reduce", SIZE, n, 72, GB200.up, GB200.nic_usable, us)
-    assert np.all(np.diff(curve[n > 72]) > 0)
+    """Full domains take longer the more there are; one GPU short of the last takes a little longer than that."""
+    n = 72 * np.unique(np.round(np.geomspace(2, 1e6 / 72, 1000)).astype(int))
+    full, short = (c.multirail_ring("all-reduce", SIZE, k, 72, GB200.up, GB200.nic_usable, us) for k in (n, n - 1))
+    assert np.all(np.diff(full) > 0)
+    assert short == pytest.approx(full * 72 / 71, rel=0.02)
 
 
 @pytest.mark.parametrize("n", [0, -3, 2.5, [], "8", [8, 0], float("nan")])
@@ -184,6 +213,16 @@ def test_bad_counts(n):
         (lambda: c.ring("all-reduce", SIZE, 8, -GB), "bandwidth"),
         (lambda: c.ring("all-reduce", SIZE, 8, GB, -1.0), "hop"),
         (lambda: c.ring("all-reduce", SIZE, 8, GB, us, 9), "nodes"),
+        (lambda: c.ring("all-reduce", SIZE, 8, GB, 0.0, 2, -1.0), "network_hop"),
+        (lambda: c.tree_all_reduce(SIZE, 8, GB, -1.0), "hop"),
+        (lambda: c.in_switch_all_reduce(SIZE, 8, GB, -1.0), "hop"),
+        (lambda: c.multirail_ring("all-reduce", SIZE, 16, 8, GB, GB, -1.0), "hop"),
+        (lambda: c.multirail_ring("all-reduce", SIZE, 16, 8, GB, GB, 0.0, -1.0), "network_hop"),
+        (lambda: c.hierarchical_all_reduce(SIZE, 16, 8, GB, GB, hop=-1.0), "hop"),
+        (lambda: c.hierarchical_all_reduce(SIZE, 16, 8, GB, GB, network_hop=-1.0), "network_hop"),
+        (lambda: c.hierarchical_all_reduce(SIZE, 16, 8, GB, 0.0), "hierarchical_all_reduce.nic"),
+        (lambda: c.hierarchical_all_reduce(SIZE, 4, 8, -GB, GB), "hierarchical_all_reduce.up"),
+        (lambda: c.all_to_all(SIZE, 16, 8, GB, GB, -1.0), "hop"),
         (lambda: c.ring("gossip", SIZE, 8, GB), "collective"),
         (lambda: c.in_switch_all_reduce(SIZE, 8, GB, 0.0, 1.1), "efficiency"),
         (lambda: c.tree_all_reduce(SIZE, 8, GB, 0.0, 0.0), "share"),
