@@ -8,15 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.tiers import TIERS
+from experiments.tiers import TIERS, distance_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
-def margins(solved: Sequence[Mapping[str, Any]], lengths: Sequence[float], need: str, margin_db: float) -> Figure:
-    """Margin against length: on the axis of all tiers, and close by, there with bands over all gauges and hosts of a rate."""
+def margins(
+    solved: Sequence[Mapping[str, Any]], reaches: Mapping[str, float], lengths: Sequence[float], need: str, margin_db: float
+) -> Figure:
+    """Margin against length: on the axis of all tiers, and close by, there with bands over all gauges and hosts of a rate.
+
+    ``reaches`` [m]: simulated, by the tier's name.
+    """
     from serdes import plot
 
     gauges = sorted({r["task"].gauge for r in solved})
@@ -25,10 +30,11 @@ def margins(solved: Sequence[Mapping[str, Any]], lengths: Sequence[float], need:
     with plot.figure(14, 5.6, 1, 2, width_ratios=(1.15, 1), sharey=True) as (fig, (left, right)):
         shades = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7")
         for tier, shade in zip(TIERS, shades, strict=True):
-            end = _fastest(shown) if tier.basis == "modelled" else tier.distance[1]
-            left.axvspan(tier.distance[0], end, color=shade, alpha=0.16, linewidth=0)
-            centre = float(np.sqrt(tier.distance[0] * end))
-            label = f"{tier.name}\n{_short(tier.bandwidth_label)}" + ("\n(quoted)" if tier.basis == "quoted" else "")
+            low, high = tier.distance
+            left.axvspan(low, high, color=shade, alpha=0.16, linewidth=0)
+            centre = float(np.sqrt(low * high))
+            ends = f"quoted {distance_label(high)}\nsimulated {distance_label(reaches[tier.name])}"
+            label = f"{tier.name}\n{_short(tier.bandwidth_label)}\n{ends}"
             left.text(centre, 0.985, label, transform=left.get_xaxis_transform(), ha="center", va="top", fontsize=8)
         for k, rate in enumerate(rates):
             every = [np.maximum(r["margins"], -16) for r in solved if r["task"].rate == rate]
@@ -55,11 +61,6 @@ def margins(solved: Sequence[Mapping[str, Any]], lengths: Sequence[float], need:
         right.set(xlim=(0, 9), title="Close by" + (f"; bands: {', '.join(spread)}" if spread else ""))
         right.legend(loc="upper right", title=f"lane rate, hosts: reach with {gauges[0]} AWG")
         return fig
-
-
-def _fastest(solved: Sequence[Mapping[str, Any]]) -> float:
-    """Longest reach [m] of the fastest lane."""
-    return max((r["row"]["symbol_rate_gbd"], r["row"]["reach_m"]) for r in solved)[1]
 
 
 def _short(label: str) -> str:

@@ -124,11 +124,17 @@ def test_margins_fall_with_length(reach_run):
     assert margins[0] > margins[1] > 3 > 0 > margins[2]
 
 
-def test_tiers_are_marked_quoted_or_modelled(reach_run):
+def test_tiers_stand_as_quoted_and_as_simulated(reach_run):
     rows = {r["tier"]: r for r in rows_of(reach_run.out / "tiers.csv")}
     assert list(rows) == ["HBM", "scale-up", "scale-out", "DCI"]
-    assert [r["basis"] for r in rows.values()] == ["quoted", "modelled", "quoted", "quoted"]
-    assert "25.78125 GBd" in rows["scale-up"]["distance"]
+    assert [r["quoted"] for r in rows.values()] == ["1 mm to 6 mm", "0.1 m to 2 m", "3 m to 500 m", "1 km to 120 km"]
+    assert "25.78125 GBd" in rows["scale-up"]["simulated"]
+    for tier in TIERS:
+        name = tier.name
+        if name != "scale-up":
+            assert float(rows[name]["reach_m"]) == pytest.approx(tier.simulated_by.reach().length, rel=5e-3)
+            assert rows[name]["basis"].startswith("simulated")
+        assert rows[name]["binding_cause"]
     assert all(r["source"] for r in rows.values())
 
 
@@ -359,11 +365,11 @@ def test_lanes_times_rate():
         ("bandwidth", (1.0,)),
         ("bandwidth", (1.0, math.nan)),
         ("bandwidth", (1.0, 2.0, 3.0)),
-        ("basis", "guessed"),
+        ("simulated_by", "a wire"),
     ],
 )
 def test_wrong_tiers_are_refused(field, value):
-    good = dataclasses.asdict(TIERS[0])
+    good = {f.name: getattr(TIERS[0], f.name) for f in dataclasses.fields(Tier)}
     assert Tier(**good) == TIERS[0]
     with pytest.raises(ValueError, match=f"Tier.{field}"):
         Tier(**{**good, field: value})

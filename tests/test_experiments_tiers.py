@@ -139,7 +139,13 @@ def test_unknown_names_are_answered_with_the_known():
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("distance", (1.0,)), ("distance", (0.0, 1.0)), ("distance", [1.0, 2.0]), ("bandwidth", (2.0, 1.0)), ("basis", "rumour")],
+    [
+        ("distance", (1.0,)),
+        ("distance", (0.0, 1.0)),
+        ("distance", [1.0, 2.0]),
+        ("bandwidth", (2.0, 1.0)),
+        ("simulated_by", None),
+    ],
 )
 def test_bad_tiers(field, value):
     with pytest.raises(ValueError, match=f"Tier.{field}"):

@@ -107,7 +107,8 @@ def reach(
             "other_m": "PyChOpMarg m",
         }
         show(answer.tables["com"], lines, "Reach by COM of P802.3dj, 200G, beside the reach by error ratio")
-    show(answer.tables["tiers"], {k: k for k in ("tier", "medium", "distance", "bandwidth", "basis")}, "Tiers")
+    tiers = {k: k for k in ("tier", "medium", "quoted", "simulated")} | {"binding_cause": "ends by", "bandwidth": "bandwidth"}
+    show(answer.tables["tiers"], tiers, "Tiers: distance as quoted and as simulated")
     finish(answer, out)
 
 

@@ -12,12 +12,14 @@ import numpy as np
 from dsp.noise import Jitter
 from dsp.units import TB, GBd, GHz, db, db_power
 from experiments import com_lines, reach_figures
+from experiments.lines import CopperLine, Line, OpticalLine
+from experiments.lines import Reach as LineReach
 from experiments.optical_reach import Row as OpticalRow
 from experiments.optical_reach import note as optical_note
 from experiments.optical_reach import rows_of
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
-from experiments.tiers import LANES_PER_GPU, TIERS, scale_up_bandwidth
+from experiments.tiers import LANES_PER_GPU, TIERS, scale_up_bandwidth, tier_rows
 from serdes.bounds import bounds
 from serdes.link import Link
 from serdes.operating_point import operating_point
@@ -118,7 +120,9 @@ def solve(task: Task) -> dict[str, Any]:
     }
 
 
-def _work(task: Task | OpticalRow) -> dict[str, Any]:
+def _work(task: Task | OpticalRow | Line) -> Any:
+    if isinstance(task, Line):
+        return task.reach()
     return task.solve() if isinstance(task, OpticalRow) else solve(task)
 
 
@@ -199,9 +203,19 @@ def run(
     """Solve every row on all cores and lay the reaches beside the standards, the market and the tiers."""
     copper = tasks(rates or names(), gauges, margin_db)
     light = rows_of((setup(task.rate).symbol_rate for task in reversed(copper)), margin_db / 2)
-    jobs: list[Task | OpticalRow] = [*copper, *light]
+    lines = [OpticalLine(rate=row.rate, architecture=row.architecture, host_loss_db=row.host_loss_db) for row in light]
+    rest = [
+        tier.simulated_by for tier in TIERS if not isinstance(tier.simulated_by, CopperLine) and tier.simulated_by not in lines
+    ]
+    jobs: list[Task | OpticalRow | Line] = [*copper, *light, *rest]
     found = run_all(_work, jobs, progress)
-    solved, optics = found[: len(copper)], found[len(copper) :]
+    solved, optics, reached = (
+        found[: len(copper)],
+        found[len(copper) : -len(rest)],
+        dict(zip(rest, found[-len(rest) :], strict=True)),
+    )
+    for line, row in zip(lines, optics, strict=True):
+        reached[line] = LineReach(length=row["reach_m"], binding=row["binding_cause"], basis=row["basis"])
     optics.sort(key=lambda row: row["symbol_rate_gbd"])
     order = {name: i for i, name in enumerate(names())}
     pairs = {pair: i for i, pair in enumerate((None, *HOST_PAIRS))}
@@ -210,7 +224,8 @@ def run(
     active.sort(key=lambda row: (row["symbol_rate_gbd"], row["hosts"], row["cable"], row["gauge_awg"]))
     solved = [r for r in solved if r["task"].kind == "passive"]
     rows = [r["row"] for r in solved]
-    effects = _effects(solved)
+    effects, tiers = _effects(solved), tier_rows(rows, reached)
+    simulated = {row["tier"]: row["reach_m"] for row in tiers}
     margins = [
         {"link": r["task"].label, "gauge_awg": r["task"].gauge, "length_m": round(x, 4), "margin_db": round(m, 3)}
         for r in solved
@@ -225,10 +240,10 @@ def run(
             **({"optics": optics} if optics else {}),
             "definitions": effects,
             "margin": margins,
-            "tiers": _tier_rows(rows),
+            "tiers": tiers,
         },
         figures={
-            "reach": lambda: reach_figures.margins(solved, LENGTHS, need(lanes, margin_db), margin_db),
+            "reach": lambda: reach_figures.margins(solved, simulated, LENGTHS, need(lanes, margin_db), margin_db),
             "reach_bars": lambda: reach_figures.bars(rows, active, ACTIVE, need(lanes, margin_db)),
         },
         notes=_notes(solved) + _market(rows, active) + ([optical_note(margin_db)] if optics else []),
@@ -295,29 +310,6 @@ def _effects(solved: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-def _tier_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The tiers, the scale-up row with the distance that the model gives."""
-    rate = max(r["symbol_rate_gbd"] for r in rows)
-    fastest = [r for r in rows if r["symbol_rate_gbd"] == rate and r["gauge_awg"] == min(x["gauge_awg"] for x in rows)]
-    shortest, longest = min(fastest, key=lambda r: r["reach_m"]), max(fastest, key=lambda r: r["reach_m"])
-    table = []
-    for tier in TIERS:
-        low, high = tier.distance
-        distance = f"{low:g}-{high:g} m" if high < 1000 else f"{low / 1000:g}-{high / 1000:g} km"
-        bandwidth, basis = tier.bandwidth_label, tier.basis
-        if tier.basis == "modelled":
-            ends = f"{shortest['reach_m']:.2f} m ({shortest['hosts']} hosts)"
-            if longest is not shortest:
-                ends += f" to {longest['reach_m']:.2f} m ({longest['hosts']})"
-            distance = f"{ends} at {rate:.9g} GBd"
-            bandwidth = f"{longest['per_gpu_tb_per_s']:g} TB/s per GPU, both directions ({LANES_PER_GPU} lanes each way)"
-        table.append({
-            "tier": tier.name, "medium": tier.medium, "distance": distance, "bandwidth": bandwidth, "basis": basis,
-            "source": tier.source,
-        })  # fmt: skip
-    return table
-
-
 def _notes(solved: Sequence[dict[str, Any]]) -> list[str]:
     notes = [
         "Reach: the longest cable whose slicer SNR exceeds what the detector error ratio needs by the margin.",
@@ -326,6 +318,8 @@ def _notes(solved: Sequence[dict[str, Any]]) -> list[str]:
         "of parts, temperature and age, and for worse hosts.",
         "Hosts by P802.3dj, die to connector at 53 GHz: HL 3.3 dB, HN 8.3 dB, HH 13.2 dB; others have one host (std).",
         f"TB/s: what {LANES_PER_GPU} such lanes each way give one GPU, both directions summed.",
+        "Tiers: quoted distances are those of classes that are sold, with room for the worst parts, age and connectors; simulated "
+        "ones are of typical parts, 400ZR with its ageing kept aside. `serdes tiers` has every interconnect.",
     ]
     grown = []
     for r in solved:
