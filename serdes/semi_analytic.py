@@ -141,7 +141,7 @@ class SemiAnalytic:
         r, causes = covariance(passed, self.taps_per_symbol, spacing)
         base = math.floor(passed.first)
         fine = passed.first - base
-        if isinstance(link.rx.clock, IdealClock):
+        if isinstance(link.rx.clock, IdealClock) and link.rx.clock.phase_ui is None:
             shifts = np.arange(-(m // 2) - 1, m // 2 + 2)
             errors = np.array([Fit(passed, link, spacing, base + int(s), r, passed.y, _SEARCH).error for s in shifts])
             best = int(np.argmin(errors))

@@ -37,7 +37,7 @@ def test_deep_tails_keep_their_accuracy():
     chain = _independent(1e-6)
     expected = float(KP4.codeword_failure(1 - (1 - 1e-6) ** 0.5))
     assert expected < 1e-50
-    assert chain.codeword_failure(Interleaving(code=KP4, ways=2)) == pytest.approx(expected, rel=1e-6)
+    assert chain.codeword_failure(Interleaving(code=KP4, ways=2)) == pytest.approx(expected, rel=1e-6, abs=0)
 
 
 @pytest.mark.parametrize(

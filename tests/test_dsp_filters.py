@@ -26,7 +26,7 @@ def test_butterworth_is_maximally_flat():
 def test_bessel_thomson_has_a_flat_group_delay():
     f = np.linspace(0, 30, 301) * GHz
     delay = -np.diff(np.unwrap(np.angle(bessel_thomson4(f, 40 * GHz)))) / np.diff(f) / (2 * np.pi)
-    assert delay == pytest.approx(2.1139 / (2 * np.pi * 40e9), rel=1e-2)
+    assert delay == pytest.approx(2.1139 / (2 * np.pi * 40e9), rel=1e-2, abs=0)
 
 
 def test_gaussian_edge_has_its_rise_time():
@@ -35,7 +35,7 @@ def test_gaussian_edge_has_its_rise_time():
     t = np.linspace(-30, 30, 2001) * ps
     step = 0.5 + np.array([np.trapezoid(h * 2 * t0 * np.sinc(2 * f * t0), f) for t0 in t])
     rise = np.interp(0.8, step, t) - np.interp(0.2, step, t)
-    assert rise == pytest.approx(10 * ps, rel=2e-3)
+    assert rise == pytest.approx(10 * ps, rel=2e-3, abs=0)
     assert np.all(gaussian_edge(f, 0.0) == 1)
 
 

@@ -155,6 +155,16 @@ def test_study_answers(tmp_path):
     assert {p.name for p in answer.write(tmp_path)} >= {"jtol.csv", "jtol.png", "answer.json"}
     with pytest.raises(ValueError, match="frequencies must be one or more"):
         jtol.run(case, ())
+    assert not any("without any" in note for note in answer.notes)
+
+
+def test_a_study_of_a_dead_link_says_that_jitter_is_not_to_blame():
+    case = jtol.Case(name="dead", link=LOOP.vary({"channel.gain": 1e-4, "rx.noise_density": 1e-15}), target=1e-3, engine=ENGINE)
+    answer = jtol.run(case, (0.02 * RATE,), workers=1)
+    assert answer.tables["jtol"][0]["tolerated_ui"] == 0
+    assert any(
+        "no jitter is borne: the link misses the error ratio of 0.001 without any (no signal)" in n for n in answer.notes
+    )
 
 
 def test_study_of_a_rate_has_its_corner_near_the_mask():

@@ -164,7 +164,7 @@ def test_ctle_acts_on_everything_received():
     assert behind.aggressors[0] == pytest.approx(sp.aggressors[0] * h)
     assert behind.noise == pytest.approx(sp.noise * np.abs(h) ** 2, rel=1e-6, abs=0)
     assert behind.delay == sp.delay
-    assert behind.pulse[0] == pytest.approx(sp.pulse[0] / 10 ** (6 / 20))
+    assert behind.pulse[0] == pytest.approx(sp.pulse[0] / 10 ** (6 / 20), rel=1e-6, abs=0)
 
 
 def test_a_thinner_axis_folds_the_window():

@@ -90,6 +90,12 @@ def run(
     ]
     failed = [f"{p.frequency / MHz:g} MHz" for p in points if _margin(p) < 1]
     notes.append(f"below the mask at {', '.join(failed)}" if failed else "the mask is met wherever it is specified")
+    dead = [p for p in points if p.amplitude_ui == 0]
+    if dead:
+        where = "" if len(dead) == len(points) else f" at {', '.join(f'{p.frequency / MHz:g} MHz' for p in dead)}"
+        notes.append(
+            f"no jitter is borne{where}: the link misses the error ratio of {c.target:g} without any ({dead[0].first_failure})"
+        )
     tables: dict[str, Any] = {"jtol": rows}
     figures = transmitter_figures(c.link, np.random.default_rng(seed))
     notes.append(
