@@ -13,6 +13,7 @@ from dsp.units import GBd, km, m, nm, pJ
 from experiments.optical_lanes import SYMBOL_RATES, OpticalLane
 from serdes.modules import ARCHITECTURES, PathResult, run_path
 from serdes.semi_analytic import SemiAnalytic
+from serdes.setups import setup
 
 MARGIN_DB = 1.5
 """Optical margin that is asked for [dB]: 3 dB of slicer SNR, as of copper."""
@@ -103,7 +104,7 @@ class Row:
             ARCHITECTURES[self.architecture],
         )
         return {
-            "module": a.title, "lane": self.rate, "symbol_rate_gbd": SYMBOL_RATES[self.rate] / GBd,
+            "module": a.title, "lane": setup(self.rate).name, "symbol_rate_gbd": SYMBOL_RATES[self.rate] / GBd,
             "host_loss_db": self.host_loss_db, "fibre": "OM4" if self.architecture == MULTIMODE else "single-mode, 1304.5 nm",
             "reach_m": round(found.length, 1), "binding_cause": found.binding, "pj_per_bit": round(a.energy.value / pJ, 2),
             "energy_source": a.energy.source, "basis": found.basis,

@@ -103,7 +103,7 @@ def bars(rows: Sequence[Mapping[str, Any]], active: Sequence[Mapping[str, Any]],
             ax.plot([], [], marker, color=plot.COLOURS[2], label=f"{kind}, {gauges[0]} AWG: {kinds[kind]}")
         ax.set_yticks(
             range(len(groups)),
-            [f"{rate}, {hosts} hosts" if hosts != "std" else f"{rate}, standard hosts" for rate, hosts in groups],
+            [f"{rate}, {hosts} hosts" for rate, hosts in groups],
         )
         ax.invert_yaxis()
         ax.set(xlabel="reach [m]", title=f"Reach of twinax, and the binding cause there\n{need}")

@@ -20,7 +20,7 @@ from serdes.setups import Setup, setup
 CABLES = ("passive", "ACC", "AEC")
 BRACKET = (0.05, 40.0)
 HARD_HOSTS, EASY_HOSTS = ("HN", "HH"), ("HL", "HL")
-"""The most and the least demanding host classes, where a rate has classes."""
+"""A nominal beside a high-loss host, the most lossy pair, and two low-loss hosts, where a rate has classes."""
 FRAME_OCTETS = 4096 + 58
 """Payload and headers of a large RoCE frame."""
 

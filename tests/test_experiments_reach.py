@@ -3,6 +3,7 @@
 import pytest
 
 from experiments import com_lines, reach_figures
+from experiments.optical_reach import rows_of
 from experiments.studies import reach
 from experiments.study import Answer
 from serdes.com import com_case
@@ -11,9 +12,15 @@ from serdes.com_standards import standard
 from serdes.setups import setup
 
 
-def row(rate, gauge, length, hosts="std", cable=None):
+def test_every_table_calls_a_lane_rate_by_its_payload():
+    rows = rows_of((setup(name).symbol_rate for name in ("50G", "100G", "200G")), 1.5)
+    assert {setup(row.rate).name for row in rows} == {"50G", "100G", "200G"}
+    assert rows[0].solve()["lane"] == "50G"
+
+
+def row(rate, gauge, length, hosts="standard", cable=None):
     s = setup(rate)
-    pair = None if hosts == "std" else tuple(hosts.split("-"))
+    pair = None if hosts == "standard" else tuple(hosts.split("-"))
     task = reach.Task(rate=s.name, hosts=pair, gauge=gauge, margin_db=3.0, kind=cable or "passive")
     return {
         "rate": s.title, "lane": s.name, "hosts": hosts, "gauge_awg": gauge, "reach_m": length, "binding_cause": "thermal",

@@ -12,7 +12,7 @@ from experiments.console import Config, Out, finish, progress, show
 
 commands = typer.Typer()
 COLUMNS = {
-    "case": "case", "verdict": "verdict", "com_db": "COM dB", "com_dfe_db": "of the DFE", "mlsd_db": "MLSD", "vec_db": "VEC dB",
+    "case": "case", "verdict": "verdict", "com_db": "COM dB", "com_dfe_db": "COM of DFE alone, dB", "mlsd_db": "MLSD adds dB", "vec_db": "VEC dB",
     "veo_mv": "VEO mV", "A_s_mv": "A_s mV", "A_ni_mv": "A_ni mV", "fom_db": "FOM dB", "equaliser": "equaliser",
 }  # fmt: skip
 
@@ -69,8 +69,8 @@ def com(
         "cause": "impairment",
         "rms_mv": "rms mV",
         "share": "share",
-        "com_dfe_without_db": "COM of the DFE without it",
-        "for_one_db": "1 dB more takes dB less",
+        "com_dfe_without_db": "COM without it, DFE alone, dB",
+        "for_one_db": "for 1 dB more COM it must be lower by dB",
     }
     show(
         answer.tables["equaliser"],

@@ -18,7 +18,12 @@ def reach(
         list[str] | None, typer.Option(help="Lane rate: 25G, 50G, 100G (112G), 200G (224G); may be repeated.")
     ] = None,
     gauge: Annotated[list[int] | None, typer.Option(help="Wire gauge, AWG; may be repeated, not with --sensitivity.")] = None,
-    margin: Annotated[float, typer.Option(help="Margin of slicer SNR over the need of the error ratio, dB.")] = 3.0,
+    margin: Annotated[
+        float,
+        typer.Option(
+            help="SNR to spare, dB: the cable ends where the slicer SNR is still so much above what the error ratio needs."
+        ),
+    ] = 3.0,
     sensitivity: Annotated[
         bool, typer.Option("--sensitivity", help="Rank instead what moves the reach, as a tornado plot.")
     ] = False,
@@ -67,7 +72,7 @@ def reach(
             )
     columns = {
         "lane": "lane", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
-        "accepted_m": "accepted", "shipped_m": "shipped", "loss_at_nyquist_db": "loss dB", "binding_cause": "binding cause",
+        "accepted_m": "802.3 objective m", "shipped_m": "sold m", "loss_at_nyquist_db": "loss dB", "binding_cause": "binding cause",
         "per_gpu_tb_per_s": "TB/s",
     }  # fmt: skip
     rows = answer.tables["reach"]
@@ -78,7 +83,7 @@ def reach(
     )
     columns = {
         "cable": "cable", "lane": "lane", "symbol_rate_gbd": "GBd", "hosts": "hosts", "gauge_awg": "AWG", "reach_m": "reach m",
-        "shipped_m": "shipped", "binding_cause": "binding cause",
+        "shipped_m": "sold m", "binding_cause": "binding cause",
     }  # fmt: skip
     show(answer.tables["active"], columns, "Active cables: ACC has a linear redriver, AEC retimers at both ends")
     columns = {
@@ -130,7 +135,7 @@ def _sensitivity(
 
     awg = gauge[0] if gauge else study.GAUGE
     with progress("sensitivity") as report:
-        answer = study.run(rate or ("112G", "224G"), margin, draws or 0, 1 if seed is None else seed, awg, report)
+        answer = study.run(rate or ("100G", "200G"), margin, draws or 0, 1 if seed is None else seed, awg, report)
     columns = {
         "rate": "rate",
         "rank": "rank",

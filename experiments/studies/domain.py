@@ -119,7 +119,7 @@ def _notes(rows: Sequence[dict[str, Any]], gpus: int, group: int) -> list[str]:
     reduce, exchange = best(passive, "all_reduce_ring_s"), best(passive, "all_to_all_ms")
     return [
         "Reach of passive copper against the rate below it, " + ", ".join(steps) + ".",
-        f"Of passive cables between demanding hosts the all-reduce over {gpus:,} GPUs is fastest with {_label(reduce)}: "
+        f"Of passive cables between standard hosts, at 200G HN-HH, the all-reduce over {gpus:,} GPUs is fastest with {_label(reduce)}: "
         f"{reduce['all_reduce_ring_s']:.3f} s. The all-to-all over {group} GPUs is fastest with {_label(exchange)}: "
         f"{exchange['all_to_all_ms']:.2f} ms.",
         "A ring is bound by the slower of the scale-up port and all NICs of a domain, so beyond about 16 GPUs at 200G lanes a "
@@ -127,6 +127,7 @@ def _notes(rows: Sequence[dict[str, Any]], gpus: int, group: int) -> list[str]:
         "domain through one NIC per GPU: the best lane rate is the fastest whose reach still holds the whole group.",
         "A switch of 72 ports bounds a single tier at 72 GPUs whatever the reach: larger domains need more ports or a second "
         f"tier, whose latency and cost are not counted. {LANES_PER_GPU} lanes a GPU and 400G NICs throughout.",
+        "Hosts by P802.3dj: HL low-loss, HN nominal, HH high-loss; slower rates have one standard host.",
     ]
 
 
@@ -186,11 +187,17 @@ def _draw(
             ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             ax.yaxis.set_minor_formatter(NullFormatter())
             ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-        axes[1].plot([], [], "o", color="0.3", label="ends passive copper (hollow: easy hosts)")
+        axes[1].plot([], [], "o", color="0.3", label="ends passive copper (hollow: HL-HL hosts)")
         axes[1].plot([], [], "^", color="0.3", label="ends ACC (redriver estimated)")
         axes[1].plot([], [], "s", color="0.3", label="ends AEC")
         axes[1].plot(
-            [], [], "*", color="gold", markersize=13, markeredgecolor="black", label="best of passive copper, demanding hosts"
+            [],
+            [],
+            "*",
+            color="gold",
+            markersize=13,
+            markeredgecolor="black",
+            label="best of passive copper, 200G between HN-HH hosts",
         )
         handles, labels = axes[1].get_legend_handles_labels()
         fig.legend(handles, labels, loc="outside lower center", ncols=3, fontsize=9)

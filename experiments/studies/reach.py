@@ -146,7 +146,7 @@ def _found(task: Task, s: Setup, found: Reach) -> dict[str, Any]:
         "lane": task.rate + ("" if s.verified else "*"),
         "rate": s.title,
         "symbol_rate_gbd": s.symbol_rate / GBd,
-        "hosts": "-".join(task.hosts) if task.hosts else "std",
+        "hosts": "-".join(task.hosts) if task.hosts else "standard",
         "gauge_awg": task.gauge,
         "reach_m": round(found.length, 3),
         "outcome": found.outcome,
@@ -316,7 +316,7 @@ def _notes(solved: Sequence[dict[str, Any]]) -> list[str]:
         "Connectors, paddle cards and crosstalk levels are estimates; parameters of lanes marked * are recalled, not read.",
         "Loss is die to die at the Nyquist frequency. The objectives of the standards are shorter: they leave room for the spread "
         "of parts, temperature and age, and for worse hosts.",
-        "Hosts by P802.3dj, die to connector at 53 GHz: HL 3.3 dB, HN 8.3 dB, HH 13.2 dB; others have one host (std).",
+        "Hosts by P802.3dj, die to connector at 53 GHz: HL 3.3 dB, HN 8.3 dB, HH 13.2 dB; others have one host (standard).",
         f"TB/s: what {LANES_PER_GPU} such lanes each way give one GPU, both directions summed.",
         "Tiers: quoted distances are those of classes that are sold, with room for the worst parts, age and connectors; simulated "
         "ones are of typical parts, 400ZR with its ageing kept aside. `serdes tiers` has every interconnect.",

@@ -221,7 +221,7 @@ def _notes(rows: Sequence[dict[str, Any]]) -> list[str]:
     nvlink, hbm, dr, zr = by["NVLink 5"], by["HBM3E (B200)"], by["1.6T DR8"], by["400ZR"]
     return [
         "NVLink 5 is 900 GB/s one way; the 1.8 TB/s of data sheets sums both directions, and NCCL counts on 722 GB/s.",
-        f"At 224G passive copper ends at {nvlink['reach_m']:.2f} m between demanding hosts ({nvlink['binding_cause']}): one rack. "
+        f"At 200G passive copper ends at {nvlink['reach_m']:.2f} m between HN-HH hosts ({nvlink['binding_cause']}): one rack. "
         f"A switch of 72 ports gives the same bound by itself.",
         f"HBM wires keep {EYE_LIMIT:.0%} of the swing open to {hbm['reach_m'] / mm:.1f} mm at 8 Gb/s with both neighbours "
         "switching (wire, coupling and limit are estimates).",
