@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.axes import Axes, from_description
-from experiments.records import Field, digest, point_key
+from experiments.records import RESERVED, Field, digest, point_key
 from experiments.store import Outcome, Store
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 SUFFIXES = {"_db": "dB", "_dbm": "dBm", "_ui": "UI", "_ppm": "ppm", "_m": "m"}
 """Units told by the end of a name where none is given."""
-RESERVED = ("status", "error", "seconds")
 
 
 def assemble(
@@ -29,7 +28,8 @@ def assemble(
     """A dataset of ``outcomes``, one a point in the order of `Axes.points`, None for one not computed.
 
     Missing numbers are nan, missing texts empty. ``status`` of each point is ok, failed, missing or ragged, the last for one
-    whose arrays have not the dimensions and coordinates of the first good point; ``error`` says more; ``seconds`` of computing.
+    whose arrays have not the dimensions and coordinates of the first good point, or that has a text where that has a number or
+    the other way round; ``error`` says more; ``seconds`` of computing.
     """
     import xarray as xr
 
@@ -71,8 +71,9 @@ def assemble(
 
 
 def _states(outcomes: Sequence[Outcome | None]) -> tuple[list[str], list[str]]:
-    """Status and error of every point; arrays that are not like those of the first good point make one ragged."""
+    """Status and error of every point; arrays and kinds that are not like those of the first good point make one ragged."""
     shapes: dict[str, Any] = {}
+    kinds: dict[str, str] = {}
     status, error = [], []
     for outcome in outcomes:
         state, why = (outcome.status, outcome.error) if outcome else ("missing", "")
@@ -80,12 +81,20 @@ def _states(outcomes: Sequence[Outcome | None]) -> tuple[list[str], list[str]]:
             shape = value.shape_of if isinstance(value, Field) else None
             mine = [(name, shape), *(((("dim", d), s) for d, s in zip(shape[0], shape[2], strict=True)) if shape else ())]
             wrong = [key for key, s in mine if s is not None and shapes.setdefault(key, s) != s]
+            kind = "" if value is None else "a text" if _is_text(value) else "a number"
+            if kind and kinds.setdefault(name, kind) != kind:
+                state, why = "ragged", f"{name}: {kind}, but the first point that has it gives {kinds[name]}"
+                break
             if wrong:
                 state, why = "ragged", f"{name}: {_words(shape)}, but the first point has {_words(shapes.get(name))}"
                 break
         status.append(state)
         error.append(why)
     return status, error
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, Field) and value.values.dtype.kind == "U")
 
 
 def _words(shape: Any) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
 from typing import Any
 
 UNKNOWN_WORKERS = 32
@@ -76,9 +77,22 @@ def _ready() -> None:
     """A task that shows whether workers can start."""
 
 
+def end_with_parent() -> None:
+    """Watch the process that started this one, in a thread: when it is gone, killed or not, this one ends at once."""
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_watch, args=(parent,), name="parent watch", daemon=True).start()
+
+
+def _watch(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
+
+
 def worker_start() -> None:
     """Ctrl-C is for the driving process; one thread of linear algebra each, as the cores are shared out already."""
     from threadpoolctl import threadpool_limits
 
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)

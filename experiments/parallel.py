@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context, parent_process
 from typing import TypeVar
 
+from experiments.executors import end_with_parent
 from experiments.study import Progress, silent
 
 T = TypeVar("T")
@@ -50,4 +51,5 @@ def _one_thread() -> None:
     import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
+    end_with_parent()
     threadpool_limits(1)

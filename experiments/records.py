@@ -20,6 +20,8 @@ from experiments.axes import Scalar, plain
 Point = Callable[..., Mapping[str, Any]]
 """``point(parameters)`` or ``point(parameters, rng=...)``: a flat dictionary in, a flat dictionary out."""
 KINDS = "biufcU"
+RESERVED = ("status", "error", "seconds")
+"""Names that a sweep keeps for what became of a point."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -15,6 +15,7 @@ from dsp import check
 from experiments.axes import Axis, Scalar, Values, axes_of
 from experiments.executors import Pool
 from experiments.records import (
+    RESERVED,
     Field,
     Point,
     Record,
@@ -82,7 +83,7 @@ def sweep(
     ``retry``: compute failed points again. ``description``: plain data that the results depend on and the parameters don't
     tell. ``stop``: asked between results; when true, or at Ctrl-C, what is there is returned, the rest as status "missing".
 
-    Raises ValueError for wrong axes, for a point function that a store can't tell by its content, and for a store of another
+    Raises ValueError for wrong axes and reserved names (`records.RESERVED`), for a point function that a store can't tell by its content, and for a store of another
     sweep; RuntimeError when an executor given here breaks.
     """
     from experiments.dataset import assemble
@@ -90,6 +91,9 @@ def sweep(
     check.count("sweep", "seed", seed)
     grid = axes_of(axes)
     constant = checked_fixed(fixed or {})
+    taken = sorted({*grid.names, *(dim for dim, _ in grid.dims), *constant} & set(RESERVED))
+    if taken:
+        raise ValueError(f"a sweep keeps these names for itself: {', '.join(taken)}; give the parameter or axis another")
     twice = sorted(set(grid.names) & set(constant))
     if twice:
         raise ValueError(f"parameters are both fixed and on an axis: {', '.join(twice)}")
@@ -170,7 +174,10 @@ class _Run:
             self.cancelled = True
         for future in flying:
             future.cancel()
-        self._report(True)
+        try:
+            self._report(True)
+        except KeyboardInterrupt:
+            self.cancelled = True
 
     def _chunk(self, source: Iterator[Task]) -> list[Task]:
         each = self.busy / len(self.results) if self.results else CHUNK_TIME
@@ -268,14 +275,23 @@ def work(point: Point, seed: int, chunk: Sequence[Task]) -> list[Done]:
         try:
             returned = point(dict(parameters), rng=rng_of(seed, parameters)) if random else point(dict(parameters))
             record, error = _clear(record_of(returned), parameters), ""
-        except Exception as failure:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as failure:  # SystemExit, too: a point that wants to end the program ends itself alone
             record, error = {}, _failure_text(failure)
         done.append((key, "failed" if error else "ok", record, error, time.perf_counter() - begin))
     return done
 
 
 def _clear(record: Record, parameters: Mapping[str, Scalar]) -> Record:
-    """The record without entries that only repeat a parameter. Raises TypeError where one has a parameter's name only."""
+    """The record without entries that only repeat a parameter.
+
+    Raises TypeError where one has a parameter's name only, or a name that the sweep keeps for itself.
+    """
+    for name in record:
+        value = record[name]
+        if name in RESERVED or (isinstance(value, Field) and set(value.dims) & set(RESERVED)):
+            raise TypeError(f"{name}: a sweep keeps the names {', '.join(RESERVED)} for itself, give the entry another")
     for name in [n for n in record if n in parameters]:
         value = record.pop(name)
         if isinstance(value, Field) or value != parameters[name]:
@@ -286,7 +302,7 @@ def _clear(record: Record, parameters: Mapping[str, Scalar]) -> Record:
     return record
 
 
-def _failure_text(error: Exception) -> str:
+def _failure_text(error: BaseException) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} [{Path(last.filename).name}:{last.lineno}]"
 

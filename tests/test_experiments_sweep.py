@@ -1,8 +1,11 @@
 import functools
 import os
+import subprocess
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -172,6 +175,103 @@ def test_processes_give_the_same_and_a_dead_one_is_one_failed_point():
 def test_an_executor_of_the_caller_that_breaks_is_an_error():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(RuntimeError, match="broke"):
         sweep(deadly, {"a": [2]}, pool)
+
+
+def leaving(p):
+    if p["a"] == 2:
+        sys.exit(3)
+    return {"y": p["a"]}
+
+
+def test_a_point_that_leaves_the_program_is_one_failed_point():
+    with ThreadPoolExecutor(2) as threads:
+        for executor in (Here(), threads, None):
+            found = sweep(leaving, {"a": [1, 2, 3]}, executor)
+            assert found.status.values.tolist() == ["ok", "failed", "ok"]
+            assert "SystemExit: 3 [test_experiments_sweep.py" in str(found.error[1].item())
+
+
+def test_ctrl_c_in_a_point_still_cancels():
+    def pressed(p):
+        if p["a"] == 2:
+            raise KeyboardInterrupt
+        return {"y": p["a"]}
+
+    found = sweep(pressed, {"a": [1, 2, 3]}, Here())
+    assert found.attrs["cancelled"] == "true"
+    assert "failed" not in found.status.values
+
+
+@pytest.mark.parametrize("name", ["status", "error", "seconds"])
+def test_reserved_names_are_refused(name):
+    """Before anything is computed where an axis or a parameter has one; a record's is that point's failure."""
+    never = lambda p: pytest.fail("was computed")  # noqa: E731
+    for axes, fixed in (
+        ({name: [1]}, {}),
+        ({name: zipped(a=[1])}, {}),
+        ({"b": zipped(**{name: [1]})}, {}),
+        ({"a": [1]}, {name: 1}),
+    ):
+        with pytest.raises(ValueError, match=name):
+            sweep(never, axes, Here(), fixed=fixed)
+    f = np.arange(2.0)
+    for record in ({name: 1.0}, {"h": Field(values=f, dims=(name,), coords={name: f})}):
+        found = sweep(lambda p, record=record: record, {"a": [1]}, Here())
+        assert found.status.item() == "failed"
+        assert name in str(found.error.item())
+
+
+def test_a_text_among_numbers_is_one_ragged_point():
+    found = sweep(
+        lambda p: {"y": "none" if p["a"] == 2 else 1.5 * p["a"], "z": None if p["a"] == 1 else "t"}, {"a": [1, 2, 3]}, Here()
+    )
+    assert found.status.values.tolist() == ["ok", "ragged", "ok"]
+    assert str(found.error[1].item()).startswith("y: a text")
+    np.testing.assert_array_equal(found.y, [1.5, np.nan, 4.5])
+    assert found.z.values.tolist() == ["", "", "t"]
+
+
+_DRIVER = """
+import os, sys, time
+from multiprocessing import active_children
+from pathlib import Path
+from experiments.executors import Pool
+if __name__ == "__main__":
+    pool = Pool(None, 2)
+    pool.executor.submit(time.sleep, 600)
+    print(*[p.pid for p in active_children()], flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="looks for processes by /proc or kill")
+def test_workers_end_with_a_killed_driver(tmp_path):
+    (tmp_path / "driver.py").write_text(_DRIVER)
+    root = Path(__file__).parent.parent
+    driver = subprocess.Popen(
+        [sys.executable, str(tmp_path / "driver.py")], stdout=subprocess.PIPE, text=True, cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+    )  # fmt: skip
+    try:
+        workers = [int(pid) for pid in driver.stdout.readline().split()]
+        assert workers
+    finally:
+        driver.kill()
+        driver.wait()
+        driver.stdout.close()
+    until = time.monotonic() + 20
+    while (left := [pid for pid in workers if _runs(pid)]) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not left
+
+
+def _runs(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 class Costly:
