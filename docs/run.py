@@ -24,7 +24,7 @@ from typing import Any
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 FENCE = re.compile(r"^```(?P<language>[a-z]+)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL)
-QUICK = ("channel", "eye", "com", "sweep")
+QUICK = ("channel", "eye", "com", "sweep", "tdecq")
 """Commands of ``sh`` blocks that are run; of the others name and options are checked."""
 
 
