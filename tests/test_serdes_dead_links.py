@@ -70,6 +70,7 @@ def test_every_engine_sees_that_no_light_arrives(engine, length):
     result = run(link, engine)
     assert (result.outcome, result.ber, result.lock.locked) == ("no signal", 0.5, False)
     assert "below noise" in result.reason
+    assert result.eyes == {}
 
 
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda e: type(e).__name__)
