@@ -231,8 +231,9 @@ def refuse_silent(network: FileNetwork) -> None:
     """Raises TouchstoneError, with what the data show, for a path that is to carry the signal and does not."""
     for finding in network.report.findings:
         if finding.code in ("through-open", "no-signal"):
+            cause = finding.message.removesuffix(": is the port order wrong?")
             raise TouchstoneError(
-                network.path, network.data.ports_line, finding.message, "state another port map, or let the data say it"
+                network.path, network.data.ports_line, cause, "state another port order, or let the data say it"
             )
 
 
