@@ -196,7 +196,9 @@ def dfe_chain(
     (equally likely) levels and thresholds, so the chain is exact for white Gaussian noise. Errors beyond ``reach`` levels count
     as that many. ``precursor``: what the equaliser left of the next symbol, over the main cursor. It matters more than its
     power: the next symbol helped to make the error, so it is rarely the outer one that would end the burst. ``correlation`` of
-    the noise at lags 1, 2, ... symbols: what the errors in a state say of its last noise is carried on as mean and covariance.
+    the noise at lags 1, 2, ... symbols: what the errors in a state say of its last noise is carried on as mean and covariance,
+    Gaussian although right decisions cut it off at the thresholds. So even without taps the ratio lies above that of the noise
+    alone: by 0.2 % at a correlation of 0.3, 4 % at 0.6, 0.3, 0.1, and 18 % at 0.8 (around a ratio of 1e-3, where it is worst).
     ``precoded``: 1/(1+D) precoding (802.3 120.5.7.2), a decoded symbol being wrong unless an error follows its opposite or
     nothing.
     """

@@ -296,3 +296,12 @@ def test_bad_arguments():
     ):
         with pytest.raises(ValueError, match="must be"):
             call()
+
+
+@pytest.mark.parametrize(
+    ("correlation", "most"), [((0.3,), 0.003), ((0.5, 0.2), 0.02), ((0.6, 0.3, 0.1), 0.042), ((0.8,), 0.19)]
+)
+def test_colour_of_the_noise_alone_moves_the_ratio_a_little(correlation, most):
+    """Without feedback it could not move it at all: what a Gaussian for the noise behind right decisions costs, on the safe side."""
+    alone = dfe_chain(taps=(), noise_rms=0.3).symbol_error_ratio
+    assert 0 <= dfe_chain(taps=(), noise_rms=0.3, correlation=correlation).symbol_error_ratio / alone - 1 < most

@@ -84,7 +84,7 @@ def test_modules_are_named_where_unknown():
     assert "400ZR" in str(result.exception)
 
 
-@pytest.mark.parametrize(("field", "bad"), [("seed", -1), ("osnr_db", 60.0)])
+@pytest.mark.parametrize(("field", "bad"), [("seed", -1), ("osnr_db", 60.0), ("osnr_db", -50.0)])
 def test_bad_arguments_are_named_before_the_work(field, bad):
     with pytest.raises(ValueError, match=field):
         dci.run(("400ZR",), lanes=(), **{field: bad})

@@ -163,6 +163,7 @@ def run(
 ) -> Answer:
     """The whole study; ``osnr_db`` [dB, 0.1 nm] of the signal run whose stages are drawn, ``lanes`` of intensity modulation."""
     check.count("dci study", "seed", seed, 0)
+    check.between("dci study", "osnr_db", osnr_db, 0, 80, "dB", hint="0.1 nm; a coherent receiver finds nothing below 10 dB")
     modules = [module(name) for name in names]
     amplified = [m for m in modules if m.spans]
     shown = amplified[0].name if amplified else None
