@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 QUESTION = "From how many GPUs on does the network, and not the arithmetic, set the time of a training step?"
-SIZES = np.unique(np.concatenate([2 ** np.arange(3, 20), np.round(np.geomspace(8, 1e6, 160))]).astype(int))
+SIZES = np.unique(np.concatenate([2 ** np.arange(3, 20), 8 * np.round(np.geomspace(1, 1e6 / 8, 160))]).astype(int))
+"""Whole nodes of 8 GPUs: a node partly filled holds up the others and would make the curves ragged."""
 SHOWN = (8, 64, 256, 1024, 2048, 4096, 8192, 16384, 131_072, 1_000_000)
 
 
