@@ -5,9 +5,12 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 import typer
+from optical_links import lane
 from typer.testing import CliRunner
 
 from channels.copper import Twinax
+from channels.lasers import Laser
+from channels.modulators import Mzm
 from channels.touchstone import write_touchstone
 from experiments import cli
 from experiments.commands import files
@@ -147,3 +150,14 @@ def test_a_counted_pattern_has_its_checker_and_its_pictures(short, tmp_path):
 def test_a_pattern_without_a_count_is_refused(short):
     with pytest.raises(ValueError, match="pattern and blind belong to a counted run"):
         eye.run(eye.from_file(short, "56G"), pattern="PRBS13Q")
+
+
+@pytest.mark.parametrize(("loss_db", "outcome"), [(50.0, "no signal"), (0.0, "overload")])
+def test_a_dead_link_is_drawn_without_empty_axes(loss_db, outcome):
+    """What there is of it: the reason, its pulse and its loss."""
+    link = lane(source=Mzm(laser=Laser(power=50e-3))).vary({"channel.loss_db": loss_db})
+    answer = eye.run(eye.Case(name="dead", link=link, error_ratio=1e-4))
+    assert any(note.startswith(f"{outcome}: ") for note in answer.notes)
+    axes = answer.figures["eye"]().axes
+    assert outcome in axes[0].get_title()
+    assert [ax.axison for ax in axes] == [False, False, True, True]

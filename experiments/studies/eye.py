@@ -238,17 +238,24 @@ def _draw(result: BasebandResult, case: Case) -> Figure:
     f = np.linspace(0, link.symbol_rate, 1001)
     with plot.figure(12.5, 8.6, 2, 2) as (fig, axes):
         (top_left, top_right), (low_left, low_right) = axes
-        title = f"{case.name}, {link.symbol_rate / GBd:.9g} GBd, {result.eyes['slicer'].source if result.eyes else 'no signal'}"
+        title = (
+            f"{case.name}, {link.symbol_rate / GBd:.9g} GBd, {result.eyes['slicer'].source if result.eyes else result.outcome}"
+        )
         if result.eyes:
             error_ratio = max(case.error_ratio, result.eye.floor)
             plot.eye(top_left, result.eye, error_ratio, title)
             clean = result.symbols is not None and result.symbols.clean
             ser = result.symbols.text() + "\n" if clean and result.symbols is not None else f"SER {result.ser:.2g}, "
             plot.bathtub(top_right, result.eye, error_ratio, f"{ser}slicer SNR {result.snr_db:.1f} dB")
-            plot.pulse(low_left, point, title="Pulse response")
         else:
             top_left.text(0.5, 0.5, result.reason, ha="center", va="center", wrap=True, transform=top_left.transAxes)
             top_left.set_title(title)
+            for empty in (top_left, top_right):
+                empty.set_axis_off()
+        if point.closed:
+            low_left.set_axis_off()
+        else:
+            plot.pulse(low_left, point, title="Pulse response")
         curves = {"through, die to die": link.channel.transfer(f)}
         curves |= {f"aggressor {k}": a.coupling.transfer(f) for k, a in enumerate(link.aggressors, start=1)}
         plot.insertion_loss(low_right, f, curves, link.nyquist, f"Loss at Nyquist, {link.nyquist / GBd:.6g} GHz: {_loss(link)}")
