@@ -40,10 +40,18 @@ def error_chain(result: BasebandResult) -> ErrorChain:
         middle = (low + high) / 2
         low, high = (middle, high) if right_feedback(middle) < result.ser else (low, middle)
     taps = (point.taps.feedback + (0.0,) * _ERRORS)[:_ERRORS]
-    return dfe_chain(
-        taps=taps, noise_rms=math.exp(high), n_levels=n, precoded=tx.precoded, precursor=precursor,
-        correlation=_correlation(point, tx.constellation.mean_square),
-    )  # fmt: skip
+    correlation = _correlation(point, tx.constellation.mean_square)
+
+    def chain(taps: tuple[float, ...], log_rms: float, precoded: bool) -> ErrorChain:
+        return dfe_chain(
+            taps=taps, noise_rms=math.exp(log_rms), n_levels=n, precoded=precoded, precursor=precursor, correlation=correlation
+        )
+
+    # The chain takes coloured noise behind right decisions as Gaussian: the size at which it meets the ratio is a little less.
+    size, slope = high, (math.log(right_feedback(high + 1e-3)) - math.log(right_feedback(high))) / 1e-3
+    for _ in range(2):
+        size -= math.log(chain((0.0,) * _ERRORS, size, precoded=False).symbol_error_ratio / result.ser) / slope
+    return chain(taps, size, tx.precoded)
 
 
 def _correlation(point: OperatingPoint, mean_square: float) -> tuple[float, ...]:

@@ -7,6 +7,7 @@ from simple_links import Nyquist, density_for, simple_link
 from dsp.equalizer import FixedTaps
 from experiments.studies.eye import from_file
 from serdes.propagation import error_chain
+from serdes.setups import setup
 from serdes.statistical import Statistical
 from serdes.time_domain import TimeDomain
 
@@ -66,3 +67,10 @@ def test_a_link_without_errors_has_no_chain():
         error_chain(Statistical(eye=False).run(simple_link(Nyquist(gain=0.0))))
     with pytest.raises(ValueError, match=r"error_chain\.result must be a BasebandResult"):
         error_chain(0.1)
+
+
+@pytest.mark.parametrize("length", [3.0, 5.4])
+def test_without_feedback_nothing_is_propagated(length):
+    """With noise of a correlation of -0.77 at the next symbol, too: the chain's ratio is that of the result."""
+    result = Statistical(eye=False).run(setup("112G").link(length).vary({"rx.equalizer.n_feedback": 0}))
+    assert error_chain(result).symbol_error_ratio == pytest.approx(result.ser, rel=1e-3)
