@@ -218,7 +218,7 @@ class CoherentResult(LinkResult):
 
 
 def verdict(link: CoherentLink, ber: float) -> tuple[str, str]:
-    """Outcome and reason of a link that works so far, by its receiver's band and its code's threshold."""
+    """Outcome and reason of a link that works so far: its receiver's band, its code's threshold. Without a code any ratio is "ok"."""
     if aliased := beyond_band(link):
         return aliased
     if link.fec is None or ber <= link.fec.threshold:
