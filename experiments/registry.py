@@ -252,7 +252,7 @@ STUDIES = (
         references=("IEEE 802.3-2022 121.8.5 (TDECQ)",),
     ),
     Study(
-        name="optics", question=optics.QUESTION, run=optics.run, command="serdes optics", sentence=_optics, quick={"rates": ("112G",), "thin": 4},
+        name="optics", question=optics.QUESTION, run=optics.run, command="serdes optics", sentence=_optics, quick={"rates": ("112G",), "thin": 6},
         method="Host copper, driver, modulator, fibre, photodiode and host copper as one link, retimed at both ends, at one, or "
         "nowhere; margin in optical power until the detector's error ratio is met.",
         references=("IEEE 802.3-2022 clauses 124 and 140; OIF-CEI-112G-LINEAR",),
@@ -267,7 +267,7 @@ STUDIES = (
         weight=50.0,
     ),
     Study(
-        name="dci", question=dci.QUESTION, run=dci.run, command="serdes dci", sentence=_dci, quick={"names": ("400ZR",), "lanes": dci.LANES[1:3]},
+        name="dci", question=dci.QUESTION, run=dci.run, command="serdes dci", sentence=_dci, quick={"names": ("400ZR",), "lanes": dci.LANES[1:2]},
         method="Intensity modulation with direct detection by the optical links of the study above at growing length; coherent "
         "modules by the Gaussian noise model of fibre and amplifiers; one signal run through the receiver's stages.",
         references=("P. Poggiolini et al., The GN-model of fiber non-linear propagation, J. Lightwave Technol. 32, 2014",

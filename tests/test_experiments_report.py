@@ -238,6 +238,8 @@ def test_sentences_of_light_and_jitter():
 def test_a_thin_study_of_light_has_all_its_curves():
     every, thin = optics.tasks(("112G",)), optics.tasks(("112G",), thin=3)
     assert len(thin) < len(every) / 2
-    assert {(t.sweep, t.architecture) for t in thin} == {(t.sweep, t.architecture) for t in every}
+    curves = [{(t.sweep, t.architecture) for t in tasks if t.sweep != "interfaces"} for tasks in (every, thin)]
+    assert curves[0] == curves[1]
+    assert any(t.sweep == "interfaces" for t in thin)
     with pytest.raises(ValueError, match="thin"):
         optics.run(("112G",), thin=0)
