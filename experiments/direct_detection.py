@@ -12,14 +12,14 @@ from dsp import check
 from dsp.constellation import pam
 from dsp.equalizer import Mmse
 from dsp.fec import KP4
-from dsp.units import GBd, km, nm
+from dsp.units import GBd, nm
+from experiments.farthest import farthest
 from experiments.optical_lanes import laser_of, single_mode
 from serdes.link import Link, Receiver, Transmitter
 from serdes.metrics import required_snr_db
 from serdes.semi_analytic import SemiAnalytic
 
 KP4_BER = 2.4e-4
-LONGEST = 80 * km
 
 
 @final
@@ -66,16 +66,7 @@ class DirectDetection:
 
     def reach(self, dispersion: bool = True, loss: bool = True) -> float:
         """First length [m] at which the margin is gone, `LONGEST` at most."""
-        from scipy.optimize import brentq
-
-        low, high = 0.0, 500.0
-        while self.margin_db(high, dispersion, loss) > 0:
-            if high == LONGEST:
-                return LONGEST
-            low, high = high, min(2 * high, LONGEST)
-        if self.margin_db(low, dispersion, loss) <= 0:
-            return 0.0
-        return float(brentq(lambda x: self.margin_db(x, dispersion, loss), low, high, xtol=10.0, rtol=0.01))
+        return farthest(lambda x: self.margin_db(x, dispersion, loss), 0.0, 500.0, xtol=10.0, rtol=0.01)
 
     def null_at_nyquist(self) -> float:
         """Length [m] at which dispersion leaves no modulation at half the symbol rate; infinite without dispersion."""

@@ -9,7 +9,8 @@ from typing import Any
 
 from channels.imdd import ImddChannel
 from dsp import check, fec
-from dsp.units import GBd, km, m, nm, pJ
+from dsp.units import GBd, m, nm, pJ
+from experiments.farthest import LONGEST, farthest
 from experiments.optical_lanes import SYMBOL_RATES, OpticalLane
 from serdes.modules import ARCHITECTURES, PathResult, run_path
 from serdes.semi_analytic import SemiAnalytic
@@ -17,7 +18,6 @@ from serdes.setups import setup
 
 MARGIN_DB = 1.5
 """Optical margin that is asked for [dB]: 3 dB of slicer SNR, as of copper."""
-LONGEST = 80 * km
 SHORTEST = 1 * m
 WAVELENGTH = 1304.5 * nm
 """Edge of the DR window where dispersion is largest."""
@@ -61,8 +61,6 @@ def optical_reach(
     Parts of `experiments.optical_lanes` with their connectors and ``margin_db`` to spare; `LONGEST` at most. What the fibre takes
     beside its loss is "dispersion", of multimode fibre by modes and wavelengths with its partition noise.
     """
-    from scipy.optimize import brentq
-
     check.between("optical_reach", "margin_db", margin_db, 0, 20, "dB")
 
     def spare(length: float) -> float:
@@ -74,12 +72,10 @@ def optical_reach(
         return OpticalReach(length=0.0, binding=bare.reason or bare.binding, basis=basis, start_db=bare.margin_db)
     per_metre = _loss_per_metre(rate, architecture)
     # What loss alone would allow: dispersion shortens it.
-    high = min(1.05 * (bare.margin_db - margin_db) / per_metre + 10 * m, LONGEST)
-    while spare(high) > 0:
-        if high == LONGEST:
-            return OpticalReach(length=LONGEST, binding="beyond the range", basis=basis, start_db=bare.margin_db)
-        high = min(2 * high, LONGEST)
-    length = float(brentq(spare, SHORTEST, high, xtol=0.1, rtol=1e-3))
+    guess = 1.05 * (bare.margin_db - margin_db) / per_metre + 10 * m
+    length = farthest(spare, SHORTEST, guess, xtol=0.1, rtol=1e-3)
+    if length == LONGEST:
+        return OpticalReach(length=LONGEST, binding="beyond the range", basis=basis, start_db=bare.margin_db)
     loss = per_metre * (length - SHORTEST)
     dispersion = bare.margin_db - loss - margin_db
     binding = "fibre loss" if loss >= dispersion else "dispersion"

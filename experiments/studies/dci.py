@@ -10,7 +10,8 @@ import numpy as np
 from dsp import check
 from dsp.units import GBd, km, nm, pJ, ps, us
 from experiments.coherent_lines import LAUNCH_DBM, amplified_reach, line
-from experiments.direct_detection import LONGEST, DirectDetection
+from experiments.direct_detection import DirectDetection
+from experiments.farthest import LONGEST
 from experiments.parallel import run_all
 from experiments.study import Answer, Progress, silent
 from serdes.coherent import CoherentLink
